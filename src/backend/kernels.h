@@ -1,0 +1,123 @@
+// The whole vocabulary of a backend, on one page. A forgotten kernel is a compile error. Shapes are
+// checked above, in ops/, so that they are rehearsed too; kernels trust their arguments. Storage of
+// activations and weights is f32 or bf16, arithmetic is f32, gradients in flight are f32. Bits depend
+// neither on the thread count nor on which rows share a call.
+#pragma once
+
+#include <cstdint>
+
+#include "memory/device.h"
+#include "memory/view.h"
+
+namespace cairn {
+
+// A low-rank term folded into a stored operand: b + scale * up * down, in b's stored coordinates.
+struct LowRank {
+  ConstView up;    // [rows of b, rank]
+  ConstView down;  // [rank, columns of b]
+  float scale = 0;
+};
+
+// c = alpha * op(a) * op(b) + beta * c + residual. op(a) is [m, k], op(b) is [k, n].
+struct Gemm {
+  ConstView a;                // [m, k], or [k, m] if transpose_a; f32 or bf16
+  ConstView b;                // [k, n], or [n, k] if transpose_b; f32 or bf16
+  View c;                     // [m, n]; f32 or bf16 (rounded once, at the end)
+  bool transpose_a = false;
+  bool transpose_b = false;
+  float alpha = 1;
+  float beta = 0;             // 0 or 1; 0 never reads c
+  ConstView residual{};       // [m, n] of c's dtype, or none; wants beta 0
+  LowRank fold{};             // none if fold.scale is 0
+};
+
+// Attention over rows joined end to end: segment s holds queries cu_queries[s] .. cu_queries[s+1] and
+// keys cu_keys[s] .. cu_keys[s+1]. Causal, aligned bottom right: query i of a segment with Q queries
+// and K keys sees keys j <= i + K - Q. Query head h reads key/value head h / (heads / kv_heads).
+struct Attention {
+  ConstView q;           // [tokens, heads, head_dim], f32 or bf16
+  ConstView k;           // [kv_tokens, kv_heads, head_dim]
+  ConstView v;           // [kv_tokens, kv_heads, head_dim]
+  ConstView cu_queries;  // [segments + 1] i32
+  ConstView cu_keys;     // [segments + 1] i32
+  float scale = 1;       // of the scores, before softmax
+};
+
+struct AdamW {
+  float learning_rate = 0;
+  float beta1 = 0.9f, beta2 = 0.999f, epsilon = 1e-8f, weight_decay = 0;
+  float bias_correction1 = 1, bias_correction2 = 1;  // 1 - beta^t
+  float gradient_scale = 1;                          // clipping
+  bool stochastic_rounding = false;                  // of a bf16 weight without a master
+  uint64_t seed = 0, stream = 0;                     // key of that rounding: (seed, step, parameter)
+};
+
+struct RandomFill {
+  bool normal = false;  // standard deviation `scale`; else uniform in +-scale
+  float scale = 1;
+  uint64_t seed = 0, stream = 0;
+};
+
+class Kernels {
+ public:
+  virtual ~Kernels() = default;
+
+  // --- moving ---
+  virtual void fill_zero(Stream, View out) = 0;
+  virtual void fill_random(Stream, const RandomFill&, View out) = 0;
+  // Same number of elements; any of f32, bf16, f16 to f32 or bf16, to nearest even.
+  virtual void convert(Stream, ConstView in, View out) = 0;
+  // inout += in.
+  virtual void add(Stream, ConstView in, View inout) = 0;
+  // out[i] = in[rows[i]]; rows is i32.
+  virtual void gather_rows(Stream, ConstView in, ConstView rows, View out) = 0;
+  // out = 0, then out[rows[i]] = in[i]; rows are distinct.
+  virtual void scatter_rows(Stream, ConstView in, ConstView rows, View out) = 0;
+
+  // --- products ---
+  virtual int64_t gemm_scratch_bytes() = 0;
+  virtual void gemm(Stream, const Gemm&, View scratch) = 0;
+
+  // --- layers ---
+  // ids [tokens] i32, table [vocab, hidden], out [tokens, hidden].
+  virtual void embedding_forward(Stream, ConstView ids, ConstView table, View out) = 0;
+  // d_table[ids[t]] += d_out[t], in the order of t.
+  virtual void embedding_backward(Stream, ConstView ids, ConstView d_out, View d_table) = 0;
+  // y = weight * (x * rstd), rstd = 1 / sqrt(mean(x^2) + epsilon). x, y [tokens, hidden], rstd [tokens].
+  virtual void rms_norm_forward(Stream, ConstView x, ConstView weight, float epsilon, View y,
+                                View rstd) = 0;
+  // d_x += ... (f32); d_weight += ... when given, summed over fixed blocks of tokens.
+  virtual int64_t rms_norm_backward_scratch_bytes(int64_t hidden) = 0;
+  virtual void rms_norm_backward(Stream, ConstView d_y, ConstView x, ConstView weight, ConstView rstd,
+                                 View d_x, View d_weight, View scratch) = 0;
+  // Rotates pairs (i, i + head_dim / 2) of inout [tokens, heads, head_dim] by the angle of their
+  // position: table [positions, head_dim / 2, 2] f32 holds cos and sin. `inverse` turns back.
+  virtual void rope(Stream, ConstView positions, ConstView table, bool inverse, View inout) = 0;
+  // out [tokens, heads, head_dim]; log_sum_exp [tokens, heads] f32, natural, of the scaled scores.
+  virtual int64_t attention_scratch_bytes(int64_t head_dim, bool backward) = 0;
+  virtual void attention_forward(Stream, const Attention&, View out, View log_sum_exp,
+                                 View scratch) = 0;
+  // d_out f32; delta [tokens, heads] f32 is scratch; d_q, d_k, d_v f32 are overwritten.
+  virtual void attention_backward(Stream, const Attention&, ConstView out, ConstView log_sum_exp,
+                                  ConstView d_out, View delta, View d_q, View d_k, View d_v,
+                                  View scratch) = 0;
+  // out = silu(gate) * up.
+  virtual void swiglu_forward(Stream, ConstView gate, ConstView up, View out) = 0;
+  // d_up may be d_out's own storage.
+  virtual void swiglu_backward(Stream, ConstView d_out, ConstView gate, ConstView up, View d_gate,
+                               View d_up) = 0;
+  // row_loss[i] = log_sum_exp(logits[i]) - logits[i][labels[i]]; with `gradient`, logits become
+  // (softmax - one_hot) * scale in place. logits [rows, vocab] f32, labels [rows] i32.
+  virtual void cross_entropy(Stream, ConstView labels, float scale, bool gradient, View logits,
+                             View row_loss) = 0;
+
+  // --- optimizer ---
+  // out[0] (f64) = sum of squares, over fixed blocks in a fixed order.
+  virtual int64_t sum_of_squares_scratch_bytes() = 0;
+  virtual void sum_of_squares(Stream, ConstView in, View out, View scratch) = 0;
+  // master may be empty: then `weight` itself is updated. m and v are f32 or bf16.
+  virtual void adamw(Stream, const AdamW&, ConstView gradient, View weight, View master, View m,
+                     View v) = 0;
+};
+
+}  // namespace cairn

@@ -1,0 +1,37 @@
+// The one place that names concrete backends.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "backend/backend.h"
+
+namespace cairn {
+
+// "cpu" runs; threads 0 means every core this process may use. What is not built answers by name with
+// a UserError.
+std::unique_ptr<Backend> open_backend(const std::string& device, int threads);
+
+// Operations counted by a rehearsal.
+struct Work {
+  double gemm_flops = 0;   // products, 2 per multiply-add; attention counts the causal half only
+  double bytes_moved = 0;  // by everything that is no product
+  double seconds(const TargetProfile& profile) const {
+    return gemm_flops / profile.gemm_flops + bytes_moved / profile.bytes_per_second;
+  }
+};
+
+class RehearsalBackend : public Backend {
+ public:
+  virtual Work work() const = 0;
+  virtual void reset_work() = 0;
+};
+
+// Runs the same step without touching memory: addresses fault, operations are counted. Scratch sizes
+// are those of `target`, the backend that `profile` describes.
+std::unique_ptr<RehearsalBackend> open_rehearsal(const TargetProfile& profile);
+
+// The profile of this machine's CPU with that many threads (0: all).
+TargetProfile cpu_profile(int threads);
+
+}  // namespace cairn

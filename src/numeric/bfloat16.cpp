@@ -1,0 +1,1 @@
+#include "numeric/bfloat16.h"
