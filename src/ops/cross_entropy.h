@@ -1,0 +1,13 @@
+// The loss of one chunk of logits, and its gradient in place.
+#pragma once
+
+#include "backend/backend.h"
+
+namespace cairn::ops {
+
+// labels [rows] i32, all valid; logits [rows, vocab] f32; row_loss [rows] f32. With `gradient`, logits
+// become (softmax - one_hot) * scale.
+void cross_entropy(const Exec& exec, ConstView labels, float scale, bool gradient, View logits,
+                   View row_loss);
+
+}  // namespace cairn::ops

@@ -1,0 +1,13 @@
+// The embedding table: rows looked up by token, and gradients added back to them.
+#pragma once
+
+#include "backend/backend.h"
+
+namespace cairn::ops {
+
+// ids [tokens] i32, table [vocab, hidden], out [tokens, hidden]; table and out f32 or bf16.
+void embedding_forward(const Exec& exec, ConstView ids, ConstView table, View out);
+// d_table[ids[t]] += d_out[t]; d_out [tokens, hidden] f32, d_table [vocab, hidden] f32 or bf16.
+void embedding_backward(const Exec& exec, ConstView ids, ConstView d_out, View d_table);
+
+}  // namespace cairn::ops
