@@ -1,0 +1,164 @@
+// The recipe of a run: plain data, one struct per subject, fields named like LLaMA-Factory's keys.
+// It is read from YAML or JSON through one table of keys (train/recipe_key.h), fully resolved: a
+// field holds what the run will use. Nothing is dropped in silence: a key without effect leaves a
+// note that says why, a key that cannot be honoured is refused with what to use instead.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cairn {
+
+enum class FinetuningType : uint8_t { lora, full };
+enum class Stage : uint8_t { sft };
+enum class SchedulerType : uint8_t { linear, cosine, constant, constant_with_warmup };
+enum class OptimizerType : uint8_t { adamw_torch, adamw_torch_fused };  // the same arithmetic
+// When to evaluate, to save.
+enum class IntervalStrategy : uint8_t { no, steps, epoch };
+// How trained parameters are kept. Bytes for weight, gradient, master, two moments: f32 4,4,0,8;
+// mixed 2,2,4,8; pure_bf16 2,2,0,4.
+enum class TrainedPrecision : uint8_t { f32, mixed, pure_bf16 };
+enum class Checkpointing : uint8_t { none, block };
+
+std::string_view name_of(FinetuningType type);
+std::string_view name_of(Stage stage);
+std::string_view name_of(SchedulerType type);
+std::string_view name_of(OptimizerType type);
+std::string_view name_of(IntervalStrategy strategy);
+std::string_view name_of(TrainedPrecision precision);
+std::string_view name_of(Checkpointing policy);
+
+struct ModelRecipe {
+  std::string model_name_or_path;
+  std::string adapter_name_or_path;  // empty: none
+  bool operator==(const ModelRecipe&) const = default;
+};
+
+struct MethodRecipe {
+  Stage stage = Stage::sft;
+  bool do_train = false;
+  FinetuningType finetuning_type = FinetuningType::lora;
+  int64_t lora_rank = 8;
+  int64_t lora_alpha = 16;                         // resolved: 2 * lora_rank unless given
+  std::vector<std::string> lora_target = {"all"};  // last components of module names, or "all"
+  bool operator==(const MethodRecipe&) const = default;
+};
+
+struct DataRecipe {
+  std::vector<std::string> dataset;       // names in dataset_info.json, in the order given
+  std::vector<std::string> eval_dataset;  // empty: none, or split off by val_size
+  std::string dataset_dir = "data";
+  std::string template_name;  // key "template"; empty: the tokenizer's own, else "empty"
+  int64_t cutoff_len = 2048;
+  std::optional<int64_t> max_samples;  // the first n rows of each data set
+  double val_size = 0;                 // below 1 a share, else a count
+  bool train_on_prompt = false;
+  bool mask_history = false;
+  std::string default_system;  // empty: the template's own
+  bool disable_shuffling = false;
+  bool operator==(const DataRecipe&) const = default;
+};
+
+// Schedule, optimizer and precision.
+struct TrainRecipe {
+  int64_t per_device_train_batch_size = 8;
+  int64_t per_device_eval_batch_size = 8;
+  int64_t gradient_accumulation_steps = 1;
+  OptimizerType optim = OptimizerType::adamw_torch;
+  double learning_rate = 5e-5;
+  double num_train_epochs = 3;
+  std::optional<int64_t> max_steps;  // overrides num_train_epochs
+  SchedulerType lr_scheduler_type = SchedulerType::linear;
+  double warmup_ratio = 0;
+  double warmup_steps = 0;  // above 0 it overrides warmup_ratio; below 1 a share of the steps
+  double weight_decay = 0;
+  double adam_beta1 = 0.9;
+  double adam_beta2 = 0.999;
+  double adam_epsilon = 1e-8;
+  double max_grad_norm = 1;  // 0: no clipping
+  int64_t seed = 42;
+  int64_t data_seed = 42;  // resolved: seed unless given
+  bool bf16 = false;       // storage of saved and boundary tensors; f32 without
+  TrainedPrecision trained_precision = TrainedPrecision::f32;
+  IntervalStrategy eval_strategy = IntervalStrategy::no;
+  double eval_steps = 500;  // resolved: logging_steps unless given; below 1 a share of the steps
+  bool operator==(const TrainRecipe&) const = default;
+};
+
+struct OutputRecipe {
+  std::string output_dir = "trainer_output";
+  bool overwrite_output_dir = false;
+  double logging_steps = 500;  // below 1 a share of the steps
+  bool logging_first_step = false;
+  IntervalStrategy save_strategy = IntervalStrategy::steps;
+  double save_steps = 500;  // below 1 a share of the steps
+  bool save_only_model = false;
+  bool plot_loss = false;
+  bool operator==(const OutputRecipe&) const = default;
+};
+
+struct MemoryRecipe {
+  std::optional<int64_t> memory_budget;                // bytes
+  Checkpointing checkpointing = Checkpointing::block;  // key "gradient_checkpointing"
+  int64_t loss_chunk = 0;                              // tokens; 0: auto
+  std::string device = "auto";                         // auto, cpu, cuda, cuda:N
+  int64_t threads = 0;                                 // 0: auto
+  bool operator==(const MemoryRecipe&) const = default;
+};
+
+struct GenerateRecipe {
+  int64_t max_new_tokens = 1024;
+  bool do_sample = true;
+  double temperature = 0.95;
+  double top_p = 0.7;
+  int64_t top_k = 50;
+  bool operator==(const GenerateRecipe&) const = default;
+};
+
+// A key that was given and has no effect here, and why.
+struct Note {
+  std::string key;
+  std::string text;
+  bool operator==(const Note&) const = default;
+};
+
+struct Recipe {
+  ModelRecipe model;
+  MethodRecipe method;
+  DataRecipe data;
+  TrainRecipe train;
+  OutputRecipe output;
+  MemoryRecipe memory;
+  GenerateRecipe generate;
+  std::vector<Note> notes;       // in the order the keys were given
+  std::filesystem::path folder;  // of the file that was read: relative paths are tried from it too
+};
+
+enum class RecipeFormat : uint8_t { yaml, json };
+
+// Reads a file (JSON if its name ends in .json) and applies `overrides`, each "key=value" with the
+// value written as in YAML; of two for one key the later holds. Throws UserError for what the user
+// can mend: an unknown key (with the nearest known one), a key given twice, a wrong type or range,
+// keys that contradict each other, and what this version refuses.
+Recipe read_recipe(const std::filesystem::path& path,
+                   const std::vector<std::string>& overrides = {});
+// The same over text. `origin` names it in errors.
+Recipe parse_recipe(std::string_view text, RecipeFormat format = RecipeFormat::yaml,
+                    const std::vector<std::string>& overrides = {},
+                    std::string_view origin = "the recipe");
+
+// Every honoured key with its resolved value; reading it back gives an equal recipe, without notes
+// (the YAML form carries them as comments).
+std::string to_yaml(const Recipe& recipe);
+std::string to_json(const Recipe& recipe);
+
+// A count of steps given as a number or, below 1, as a share of `total_steps`; at least 1.
+int64_t resolve_steps(double steps, int64_t total_steps);
+// Steps of warm-up: warmup_steps if above 0, else warmup_ratio of `total_steps`, rounded up.
+int64_t resolve_warmup_steps(const TrainRecipe& train, int64_t total_steps);
+
+}  // namespace cairn
