@@ -11,6 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include "model/trained_precision.h"
+
 namespace cairn {
 
 enum class FinetuningType : uint8_t { lora, full };
@@ -19,9 +21,6 @@ enum class SchedulerType : uint8_t { linear, cosine, constant, constant_with_war
 enum class OptimizerType : uint8_t { adamw_torch, adamw_torch_fused };  // the same arithmetic
 // When to evaluate, to save.
 enum class IntervalStrategy : uint8_t { no, steps, epoch };
-// How trained parameters are kept. Bytes for weight, gradient, master, two moments: f32 4,4,0,8;
-// mixed 2,2,4,8; pure_bf16 2,2,0,4.
-enum class TrainedPrecision : uint8_t { f32, mixed, pure_bf16 };
 enum class Checkpointing : uint8_t { none, block };
 
 std::string_view name_of(FinetuningType type);

@@ -1,0 +1,125 @@
+#include "model/layers/attention.h"
+
+#include <cmath>
+
+#include "ops/attention.h"
+#include "ops/rope.h"
+
+namespace cairn {
+
+Attention SelfAttention::attention_of(const Pass& pass, ConstView q, ConstView k,
+                                      ConstView v) const {
+  return {.q = q,
+          .k = k,
+          .v = v,
+          .cu_queries = pass.cu_segments,
+          .cu_keys = pass.cu_segments,
+          .scale = 1.0f / std::sqrt(static_cast<float>(head_dim))};
+}
+
+void SelfAttention::forward(const Pass& pass, ConstView x, AttentionSaved& saved, View y) const {
+  const Exec& exec = pass.exec;
+  const Ledger::Scope scope(exec.arena.ledger(), "attention");
+  saved.rstd = pass.make_statistic("rstd", 1);
+  saved.normed = pass.make_activation("normed", x.columns());
+  saved.query = pass.make_activation("query", query.weight->shape[0]);
+  saved.key = pass.make_activation("key", key.weight->shape[0]);
+  saved.value = pass.make_activation("value", value.weight->shape[0]);
+  saved.out = pass.make_activation("out", query.weight->shape[0]);
+  saved.log_sum_exp = pass.make_statistic("log sum exp", num_heads);
+
+  const View normed = pass.filled(saved.normed);
+  norm.forward(exec, x, normed, pass.filled(saved.rstd));
+  query.forward(exec, normed, pass.filled(saved.query));
+  key.forward(exec, normed, pass.filled(saved.key));
+  value.forward(exec, normed, pass.filled(saved.value));
+  if (!reads_normed_trained()) saved.normed.reset();
+
+  const View q = pass.filled(saved.query).view_as(heads_shape(pass));
+  const View k = pass.filled(saved.key).view_as(kv_shape(pass));
+  const View v = pass.filled(saved.value).view_as(kv_shape(pass));
+  ops::rope(exec, pass.positions, pass.rope_table, false, q);
+  ops::rope(exec, pass.positions, pass.rope_table, false, k);
+  ops::attention_forward(exec, attention_of(pass, q, k, v),
+                         pass.filled(saved.out).view_as(heads_shape(pass)),
+                         pass.filled(saved.log_sum_exp));
+  if (y) output.forward(exec, pass.filled(saved.out), y, x);
+}
+
+void SelfAttention::forward_cached(const Pass& pass, ConstView x, KvCache& cache, int64_t layer,
+                                   ConstView cu_keys, View y) const {
+  const Exec& exec = pass.exec;
+  const Ledger::Scope scope(exec.arena.ledger(), "attention");
+  Tensor rstd = pass.make_statistic("rstd", 1);
+  Tensor normed = pass.make_activation("normed", x.columns());
+  Tensor query_rows = pass.make_activation("query", query.weight->shape[0]);
+  Tensor out = pass.make_activation("out", query.weight->shape[0]);
+  Tensor log_sum_exp = pass.make_statistic("log sum exp", num_heads);
+
+  const int64_t tokens = pass.tokens();
+  const View k = cache.view_next_keys(layer, tokens);
+  const View v = cache.view_next_values(layer, tokens);
+  norm.forward(exec, x, pass.filled(normed), pass.filled(rstd));
+  query.forward(exec, pass.filled(normed), pass.filled(query_rows));
+  key.forward(exec, pass.filled(normed), k.view_as({tokens, num_kv_heads * head_dim}));
+  value.forward(exec, pass.filled(normed), v.view_as({tokens, num_kv_heads * head_dim}));
+
+  const View q = pass.filled(query_rows).view_as(heads_shape(pass));
+  ops::rope(exec, pass.positions, pass.rope_table, false, q);
+  ops::rope(exec, pass.positions, pass.rope_table, false, k);
+  Attention attention =
+      attention_of(pass, q, cache.view_keys(layer, tokens), cache.view_values(layer, tokens));
+  attention.cu_keys = cu_keys;
+  ops::attention_forward(exec, attention, pass.filled(out).view_as(heads_shape(pass)),
+                         pass.filled(log_sum_exp));
+  output.forward(exec, pass.filled(out), y, x);
+}
+
+void SelfAttention::backward(const Pass& pass, ConstView x, AttentionSaved& saved, View d,
+                             bool input_gradient) const {
+  const Exec& exec = pass.exec;
+  const Ledger::Scope scope(exec.arena.ledger(), "attention");
+  const int64_t capacity = pass.capacity.tokens;
+  Tensor d_query = pass.make_gradient("d query", query.weight->shape[0]);
+  Tensor d_key = pass.make_gradient("d key", key.weight->shape[0]);
+  Tensor d_value = pass.make_gradient("d value", value.weight->shape[0]);
+  const View dq = pass.filled(d_query), dk = pass.filled(d_key), dv = pass.filled(d_value);
+  {
+    Tensor d_out = pass.make_gradient("d out", query.weight->shape[0]);
+    Tensor delta = pass.make_gradient("delta", num_heads);
+    output.backward_input(exec, d, pass.filled(d_out), false);
+    output.backward_parameters(exec, d, pass.filled(saved.out), capacity);
+    ops::attention_backward(
+        exec,
+        attention_of(pass, pass.filled(saved.query).view_as(heads_shape(pass)),
+                     pass.filled(saved.key).view_as(kv_shape(pass)),
+                     pass.filled(saved.value).view_as(kv_shape(pass))),
+        pass.filled(saved.out).view_as(heads_shape(pass)), pass.filled(saved.log_sum_exp),
+        pass.filled(d_out).view_as(heads_shape(pass)), pass.filled(delta),
+        dq.view_as(heads_shape(pass)), dk.view_as(kv_shape(pass)), dv.view_as(kv_shape(pass)));
+  }
+  saved.query.reset();
+  saved.key.reset();
+  saved.value.reset();
+  saved.out.reset();
+  saved.log_sum_exp.reset();
+
+  ops::rope(exec, pass.positions, pass.rope_table, true, dq.view_as(heads_shape(pass)));
+  ops::rope(exec, pass.positions, pass.rope_table, true, dk.view_as(kv_shape(pass)));
+  if (reads_normed_trained()) {
+    const ConstView normed = pass.filled(saved.normed);
+    query.backward_parameters(exec, dq, normed, capacity);
+    key.backward_parameters(exec, dk, normed, capacity);
+    value.backward_parameters(exec, dv, normed, capacity);
+    saved.normed.reset();
+  }
+  if (!input_gradient && !norm.weight->trainable) return;
+  Tensor d_normed = pass.make_gradient("d normed", x.columns());
+  query.backward_input(exec, dq, pass.filled(d_normed), false);
+  key.backward_input(exec, dk, pass.filled(d_normed), true);
+  value.backward_input(exec, dv, pass.filled(d_normed), true);
+  norm.backward(exec, pass.filled(d_normed), x, pass.filled(saved.rstd), d);
+  saved.rstd.reset();
+}
+
+}  // namespace cairn

@@ -1,0 +1,45 @@
+// SelfAttention: norm, query/key/value products, rotary positions, exact tiled attention, output
+// product, residual. Scores of a tile at most ever exist.
+#pragma once
+
+#include "model/config.h"
+#include "model/kv_cache.h"
+#include "model/layers/linear.h"
+#include "model/layers/rms_norm.h"
+
+namespace cairn {
+
+// What forward leaves for backward; T is the capacity in tokens.
+struct AttentionSaved {
+  Tensor rstd;         // [T, 1] f32
+  Tensor normed;       // [T, hidden], only if a product that reads it is trained
+  Tensor query;        // [T, heads * head_dim], rotated
+  Tensor key;          // [T, kv_heads * head_dim], rotated
+  Tensor value;        // [T, kv_heads * head_dim]
+  Tensor out;          // [T, heads * head_dim]
+  Tensor log_sum_exp;  // [T, heads] f32
+};
+
+struct SelfAttention {
+  RmsNorm norm;
+  Linear query, key, value, output;
+  int64_t num_heads = 0, num_kv_heads = 0, head_dim = 0;
+
+  // y [tokens, hidden] = x + attention(norm(x)).
+  void forward(const Pass& pass, ConstView x, AttentionSaved& saved, View y) const;
+  // The same over a cache: the batch is the continuation of one sequence. cu_keys [2] i32.
+  void forward_cached(const Pass& pass, ConstView x, KvCache& cache, int64_t layer,
+                      ConstView cu_keys, View y) const;
+  // d [tokens, hidden] f32 is d_y on entry and d_x on return; without `input_gradient` the gradient
+  // of x is not computed and d is left as it was. Gives back what `saved` holds.
+  void backward(const Pass& pass, ConstView x, AttentionSaved& saved, View d,
+                bool input_gradient) const;
+
+ private:
+  bool reads_normed_trained() const { return query.trains() || key.trains() || value.trains(); }
+  Shape heads_shape(const Pass& pass) const { return {pass.tokens(), num_heads, head_dim}; }
+  Shape kv_shape(const Pass& pass) const { return {pass.tokens(), num_kv_heads, head_dim}; }
+  Attention attention_of(const Pass& pass, ConstView q, ConstView k, ConstView v) const;
+};
+
+}  // namespace cairn

@@ -1,0 +1,29 @@
+// LossHead: final norm, vocabulary product and cross-entropy as one layer, chunked over the
+// labelled rows. Rows without a label are skipped, and full logits never exist.
+#pragma once
+
+#include "model/layers/linear.h"
+#include "model/layers/rms_norm.h"
+
+namespace cairn {
+
+struct LossHead {
+  RmsNorm norm;
+  Linear vocabulary;       // [vocab, hidden], the embedding's own weight when tied
+  int64_t chunk_rows = 0;  // rows whose logits exist at a time
+
+  // The sum over labelled rows of the cross-entropy of `hidden` [tokens, hidden]. With d_hidden
+  // [tokens, hidden] f32, which is overwritten, its gradient times `scale`, and the parameters'
+  // gradients are added to.
+  double forward_backward(const Pass& pass, ConstView hidden, float scale, View d_hidden) const;
+  // logits [rows, vocab] f32 of `hidden` [rows, hidden], for generation.
+  void logits(const Pass& pass, ConstView hidden, View out) const;
+
+ private:
+  double chunks(const Pass& pass, ConstView normed, float scale, View d_normed) const;
+};
+
+// The chunk when nobody chose one: logits of at most 64 MiB, whole tiles of 64 rows.
+int64_t default_loss_chunk(int64_t vocab);
+
+}  // namespace cairn

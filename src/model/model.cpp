@@ -1,0 +1,167 @@
+#include "model/model.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+#include "ops/embedding.h"
+#include "ops/moving.h"
+
+namespace cairn {
+namespace {
+
+DType trained_storage(TrainedPrecision precision) {
+  return precision == TrainedPrecision::f32 ? DType::f32 : DType::bf16;
+}
+
+void check_targets(const LoraSpec& lora) {
+  static const std::vector<std::string> modules = LoraSpec().targets;
+  if (lora.targets.empty())
+    throw UserError("lora_target names no module; 'all' takes every product");
+  for (const std::string& target : lora.targets)
+    if (std::find(modules.begin(), modules.end(), target) == modules.end())
+      throw UserError(
+          fmt::format("lora_target '{}' is no module of this model; choose among {} or 'all'",
+                      target, fmt::join(modules, ", ")));
+}
+
+// The tables of cos and sin, written in pieces that fit a stack.
+void write_rope_table(const Exec& exec, const ModelConfig& config, View table) {
+  const std::vector<double> frequencies = config.inverse_frequencies();
+  std::vector<float> row(frequencies.size() * 2);
+  for (int64_t position = 0; position < table.rows(); ++position) {
+    for (size_t i = 0; i < frequencies.size(); ++i) {
+      row[2 * i] = static_cast<float>(std::cos(static_cast<double>(position) * frequencies[i]));
+      row[2 * i + 1] = static_cast<float>(std::sin(static_cast<double>(position) * frequencies[i]));
+    }
+    const View out = table.view_rows(position, 1);
+    exec.backend.device().copy_to_device(exec.stream, row.data(), out.data(), out.bytes());
+  }
+}
+
+}  // namespace
+
+Model::Model(const ModelSpec& spec) : spec_(spec) {
+  if (spec_.lora) check_targets(*spec_.lora);
+  const ModelConfig& config = spec_.config;
+  embedding_ = declare("model.embed_tokens.weight", {config.vocab, config.hidden}, true);
+  for (int64_t i = 0; i < config.num_layers; ++i) blocks_.push_back(declare_block(i));
+  head_.norm = {declare("model.norm.weight", {config.hidden}, false), config.rms_epsilon};
+  head_.vocabulary.weight = config.tied_embeddings
+                                ? embedding_
+                                : declare("lm_head.weight", {config.vocab, config.hidden}, true);
+  head_.chunk_rows = spec_.loss_chunk > 0 ? spec_.loss_chunk : default_loss_chunk(config.vocab);
+}
+
+Parameter* Model::declare(std::string name, Shape shape, bool decays) {
+  Parameter& parameter = parameters_.emplace_back();
+  parameter.name = std::move(name);
+  parameter.shape = shape;
+  parameter.decays = decays;
+  parameter.trainable = spec_.trains && !spec_.lora;
+  parameter.storage = parameter.trainable ? trained_storage(spec_.precision) : spec_.frozen_storage;
+  return &parameter;
+}
+
+Linear Model::declare_linear(const std::string& module, int64_t out, int64_t in) {
+  Linear linear;
+  linear.weight = declare(module + ".weight", {out, in}, true);
+  if (!spec_.lora) return linear;
+  const LoraSpec& lora = *spec_.lora;
+  const std::string kind = module.substr(module.rfind('.') + 1);
+  if (std::find(lora.targets.begin(), lora.targets.end(), kind) == lora.targets.end())
+    return linear;
+  const auto declare_half = [&](const char* half, Shape shape) {
+    Parameter* parameter = declare("base_model.model." + module + half, shape, true);
+    parameter->adapter = true;
+    parameter->trainable = spec_.trains;
+    parameter->storage = trained_storage(spec_.precision);
+    return parameter;
+  };
+  linear.lora_a = declare_half(".lora_A.weight", {lora.rank, in});
+  linear.lora_b = declare_half(".lora_B.weight", {out, lora.rank});
+  linear.lora_scale = static_cast<float>(lora.alpha / static_cast<double>(lora.rank));
+  return linear;
+}
+
+Block Model::declare_block(int64_t index) {
+  const ModelConfig& c = spec_.config;
+  const std::string prefix = "model.layers." + std::to_string(index) + ".";
+  const std::string self = prefix + "self_attn.", mlp = prefix + "mlp.";
+  Block block;
+  block.attention.norm = {declare(prefix + "input_layernorm.weight", {c.hidden}, false),
+                          c.rms_epsilon};
+  block.attention.query = declare_linear(self + "q_proj", c.query_width(), c.hidden);
+  block.attention.key = declare_linear(self + "k_proj", c.kv_width(), c.hidden);
+  block.attention.value = declare_linear(self + "v_proj", c.kv_width(), c.hidden);
+  block.attention.output = declare_linear(self + "o_proj", c.hidden, c.query_width());
+  block.attention.num_heads = c.num_heads;
+  block.attention.num_kv_heads = c.num_kv_heads;
+  block.attention.head_dim = c.head_dim;
+  block.mlp.norm = {declare(prefix + "post_attention_layernorm.weight", {c.hidden}, false),
+                    c.rms_epsilon};
+  block.mlp.gate = declare_linear(mlp + "gate_proj", c.intermediate, c.hidden);
+  block.mlp.up = declare_linear(mlp + "up_proj", c.intermediate, c.hidden);
+  block.mlp.down = declare_linear(mlp + "down_proj", c.hidden, c.intermediate);
+  return block;
+}
+
+Parameter* Model::find(const std::string& name) {
+  for (Parameter& parameter : parameters_)
+    if (parameter.name == name) return &parameter;
+  return nullptr;
+}
+
+void Model::allocate(const Exec& exec, int64_t positions) {
+  Ledger& ledger = exec.arena.ledger();
+  for (Parameter& parameter : parameters_) {
+    const Ledger::Scope scope(ledger, parameter.name);
+    parameter.value = exec.make(Account::weights, "weight", parameter.storage, parameter.shape);
+    if (!parameter.trainable) continue;
+    parameter.gradient = exec.make(Account::gradients, "gradient", trained_storage(spec_.precision),
+                                   parameter.shape);
+  }
+  rope_table_ = exec.make(Account::workspace, "rotary table", DType::f32,
+                          {positions, spec_.config.head_dim / 2, 2});
+  write_rope_table(exec, spec_.config, rope_table_.view());
+}
+
+Tensor Model::embed(const Pass& pass) const {
+  Tensor hidden = pass.make_activation("embedded", spec_.config.hidden);
+  ops::embedding_forward(pass.exec, pass.ids, embedding_->value.view(), pass.filled(hidden));
+  return hidden;
+}
+
+double Model::train_pass(const Pass& pass, CheckpointPolicy policy, float scale) const {
+  BlockRunner runner(pass, blocks_, policy);
+  Tensor output = runner.forward(embed(pass));
+  Tensor d = pass.make_gradient("d hidden", spec_.config.hidden);
+  const double loss =
+      head_.forward_backward(pass, pass.filled(std::as_const(output)), scale, pass.filled(d));
+  output.reset();
+  runner.backward(pass.filled(d), embedding_->trainable);
+  if (embedding_->trainable)
+    ops::embedding_backward(pass.exec, pass.ids, pass.filled(std::as_const(d)),
+                            embedding_->gradient.view());
+  return loss;
+}
+
+double Model::evaluate_pass(const Pass& pass) const {
+  BlockRunner runner(pass, blocks_, {});
+  const Tensor output = runner.forward_only(embed(pass));
+  return head_.forward_backward(pass, pass.filled(output), 0, View());
+}
+
+void Model::generate_pass(const Pass& pass, KvCache& cache, ConstView cu_keys, View logits) const {
+  Tensor hidden = embed(pass);
+  for (size_t i = 0; i < blocks_.size(); ++i) {
+    Tensor output = pass.make_activation("output", spec_.config.hidden);
+    blocks_[i].forward_cached(pass, pass.filled(std::as_const(hidden)), cache,
+                              static_cast<int64_t>(i), cu_keys, pass.filled(output));
+    hidden = std::move(output);
+  }
+  cache.advance(pass.tokens());
+  head_.logits(pass, std::as_const(hidden).view().view_rows(pass.tokens() - 1, 1), logits);
+}
+
+}  // namespace cairn

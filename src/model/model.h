@@ -1,0 +1,74 @@
+// Model: a decoder of the Llama kind. It declares its parameters once; memory comes later, from the
+// arena, in the load phase. One training pass is forward, loss and backward of one micro-batch.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model/block_runner.h"
+#include "model/layers/loss_head.h"
+#include "model/trained_precision.h"
+
+namespace cairn {
+
+struct LoraSpec {
+  int64_t rank = 8;
+  double alpha = 16;
+  std::vector<std::string> targets = {"q_proj",    "k_proj",  "v_proj",   "o_proj",
+                                      "gate_proj", "up_proj", "down_proj"};
+};
+
+struct ModelSpec {
+  ModelConfig config;
+  bool trains = true;            // false: every parameter is frozen, no gradients
+  std::optional<LoraSpec> lora;  // none: every parameter is trained
+  TrainedPrecision precision = TrainedPrecision::f32;
+  DType frozen_storage = DType::bf16;
+  DType activation = DType::bf16;
+  int64_t loss_chunk = 0;  // rows of logits at a time; 0: default_loss_chunk
+};
+
+class Model {
+ public:
+  // Declares the parameters; takes no memory. Throws UserError for a LoRA target that no module
+  // has.
+  explicit Model(const ModelSpec& spec);
+  Model(const Model&) = delete;
+  Model& operator=(const Model&) = delete;
+
+  const ModelSpec& spec() const { return spec_; }
+  const ModelConfig& config() const { return spec_.config; }
+  ParameterList& parameters() { return parameters_; }
+  const ParameterList& parameters() const { return parameters_; }
+  Parameter* find(const std::string& name);
+
+  // Takes the memory of values, gradients and the rotary table for `positions` positions.
+  void allocate(const Exec& exec, int64_t positions);
+  ConstView rope_table() const { return rope_table_.view(); }
+
+  // Forward, loss and backward; returns the sum of the labelled rows' losses. Gradients are those
+  // of scale * sum.
+  double train_pass(const Pass& pass, CheckpointPolicy policy, float scale) const;
+  // The loss alone.
+  double evaluate_pass(const Pass& pass) const;
+  // The logits [1, vocab] f32 of the batch's last token; the batch continues the cache's sequence.
+  // cu_keys [2] i32.
+  void generate_pass(const Pass& pass, KvCache& cache, ConstView cu_keys, View logits) const;
+
+ private:
+  Parameter* declare(std::string name, Shape shape, bool decays);
+  Linear declare_linear(const std::string& module, int64_t out, int64_t in);
+  Block declare_block(int64_t index);
+  Tensor embed(const Pass& pass) const;
+
+  ModelSpec spec_;
+  ParameterList parameters_;
+  Parameter* embedding_ = nullptr;
+  std::vector<Block> blocks_;
+  LossHead head_;
+  Tensor rope_table_;
+};
+
+}  // namespace cairn
