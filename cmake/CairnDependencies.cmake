@@ -10,6 +10,14 @@ pkg_check_modules(PCRE2 REQUIRED IMPORTED_TARGET libpcre2-8)
 pkg_check_modules(UTF8PROC REQUIRED IMPORTED_TARGET libutf8proc)
 pkg_check_modules(HWY REQUIRED IMPORTED_TARGET libhwy)
 find_package(dnnl REQUIRED)
+
+# Options for what this version does not have yet. The program is built all the same, and answers by
+# name when it is asked for them.
 if(CAIRN_MPI)
-  find_package(MPI REQUIRED COMPONENTS CXX)
+  message(WARNING "CAIRN_MPI: this version of Cairn has no MPI communicator yet, so the program is built "
+                  "without one: it runs on one rank.")
+endif()
+if(CAIRN_CUDA)
+  message(WARNING "CAIRN_CUDA: this version of Cairn has no CUDA backend yet, so the program is built "
+                  "without one: it trains on the CPU, and plans for GPUs by --target.")
 endif()
