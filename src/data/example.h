@@ -1,0 +1,27 @@
+// Example: one training sample as token ids and labels of the same length. A label of kIgnored
+// trains nothing; the label at position t is the id that position t - 1 learns to predict.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace cairn {
+
+constexpr int32_t kIgnored = -100;
+
+struct Example {
+  std::vector<int32_t> ids;     // [tokens]
+  std::vector<int32_t> labels;  // [tokens], kIgnored or the id itself
+
+  int64_t tokens() const { return static_cast<int64_t>(ids.size()); }
+  // Labels that train: the first position has no predecessor, so its label never counts.
+  int64_t trained_labels() const {
+    int64_t count = 0;
+    for (std::size_t t = 1; t < labels.size(); ++t) count += labels[t] != kIgnored;
+    return count;
+  }
+  bool operator==(const Example&) const = default;
+};
+
+}  // namespace cairn

@@ -1,0 +1,118 @@
+// The order of examples, cut into micro-batches and steps.
+#include "data/sampler.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/bytes.h"
+#include "base/error.h"
+#include "base/random.h"
+
+namespace cairn {
+namespace {
+
+// Streams of the run's seed are told apart by what they are for.
+constexpr uint64_t kOrderStream = uint64_t{0x6f72646572} << 24;  // "order", then the epoch
+
+void check_options(int64_t examples, const SamplerOptions& options) {
+  if (examples < 1)
+    throw UserError("there is no example to train on: the data set is empty after preparation");
+  if (options.batch_size < 1 || options.accumulation < 1)
+    throw UserError(
+        fmt::format("the batch size and the accumulation steps must be at least 1, got "
+                    "{} and {}",
+                    options.batch_size, options.accumulation));
+  if (options.max_steps <= 0 && !(options.epochs > 0))
+    throw UserError(fmt::format(
+        "the run has no step: num_train_epochs is {} and max_steps is not set; give one above 0",
+        options.epochs));
+}
+
+}  // namespace
+
+Sampler::Sampler(int64_t examples, const SamplerOptions& options)
+    : examples_(examples), options_(options) {
+  check_options(examples, options);
+  batches_per_epoch_ =
+      options.drop_last ? examples / options.batch_size : ceil_div(examples, options.batch_size);
+  if (batches_per_epoch_ == 0)
+    throw UserError(fmt::format(
+        "{} examples make no whole batch of {}, and dataloader_drop_last leaves partial ones out; "
+        "lower the batch size",
+        examples, options.batch_size));
+  steps_per_epoch_ = ceil_div(batches_per_epoch_, options.accumulation);
+  if (options.max_steps > 0) {
+    steps_ = options.max_steps;
+  } else {
+    const double steps = std::ceil(options.epochs * static_cast<double>(steps_per_epoch_));
+    if (steps > 1e15)
+      throw UserError(fmt::format("num_train_epochs {} is out of any range", options.epochs));
+    steps_ = static_cast<int64_t>(steps);
+  }
+  if (options.shuffle) {
+    const int64_t epochs = ceil_div(steps_, steps_per_epoch_);
+    orders_.reserve(static_cast<size_t>(epochs));
+    for (int64_t epoch = 0; epoch < epochs; ++epoch)
+      orders_.push_back(
+          random_permutation(examples, options.seed, kOrderStream + static_cast<uint64_t>(epoch)));
+  }
+}
+
+SampledStep Sampler::step(int64_t index) const {
+  CAIRN_CHECK(index >= 0 && index < steps_, "[sampler] wanted a step below {}, got {}", steps_,
+              index);
+  const int64_t first_batch = index % steps_per_epoch_ * options_.accumulation;
+  const int64_t last_batch = std::min(first_batch + options_.accumulation, batches_per_epoch_);
+  SampledStep step;
+  step.reserve(static_cast<size_t>(last_batch - first_batch));
+  for (int64_t batch = first_batch; batch < last_batch; ++batch) {
+    const int64_t first = batch * options_.batch_size;
+    const int64_t last = std::min(first + options_.batch_size, examples_);
+    MicroBatch& indices = step.emplace_back();
+    indices.reserve(static_cast<size_t>(last - first));
+    for (int64_t i = first; i < last; ++i)
+      indices.push_back(options_.shuffle
+                            ? orders_[static_cast<size_t>(epoch_of(index))][static_cast<size_t>(i)]
+                            : i);
+  }
+  return step;
+}
+
+Capacity Sampler::capacity(std::span<const Example> examples) const {
+  Capacity capacity;
+  std::vector<const Example*> chosen;
+  // Without shuffling every epoch is the first one again.
+  const int64_t distinct = options_.shuffle ? steps_ : std::min(steps_, steps_per_epoch_);
+  for (int64_t index = 0; index < distinct; ++index)
+    for (const MicroBatch& micro_batch : step(index)) {
+      chosen.clear();
+      for (int64_t i : micro_batch) chosen.push_back(&examples[static_cast<size_t>(i)]);
+      capacity = elementwise_max(capacity, capacity_of(chosen));
+    }
+  return capacity;
+}
+
+std::vector<int64_t> Sampler::trained_tokens(std::span<const Example> examples) const {
+  std::vector<int64_t> labels;
+  labels.reserve(examples.size());
+  for (const Example& example : examples) labels.push_back(example.trained_labels());
+  std::vector<int64_t> tokens(static_cast<size_t>(steps_), 0);
+  for (int64_t index = 0; index < steps_; ++index)
+    for (const MicroBatch& micro_batch : step(index))
+      for (int64_t i : micro_batch)
+        tokens[static_cast<size_t>(index)] += labels[static_cast<size_t>(i)];
+  return tokens;
+}
+
+Batch make_batch(std::span<const Example> examples, const MicroBatch& micro_batch) {
+  std::vector<const Example*> chosen;
+  chosen.reserve(micro_batch.size());
+  for (int64_t i : micro_batch) {
+    CAIRN_CHECK(i >= 0 && i < static_cast<int64_t>(examples.size()),
+                "[batch] wanted an example below {}, got {}", examples.size(), i);
+    chosen.push_back(&examples[static_cast<size_t>(i)]);
+  }
+  return make_batch(chosen);
+}
+
+}  // namespace cairn

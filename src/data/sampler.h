@@ -1,0 +1,59 @@
+// Sampler: which examples each optimizer step sees. A pure function of the number of examples and
+// the options, so every batch of a run, and with it the worst one, is known before step 1. Counting
+// follows the Hugging Face trainer: a last partial batch and a last partial accumulation both
+// count.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "data/batch.h"
+#include "data/example.h"
+
+namespace cairn {
+
+struct SamplerOptions {
+  int64_t batch_size = 1;    // examples in a micro-batch
+  int64_t accumulation = 1;  // micro-batches in a step
+  double epochs = 3.0;       // may be a fraction; unused when max_steps is set
+  int64_t max_steps = -1;    // above 0: the number of steps, whatever the epochs
+  uint64_t seed = 42;
+  bool shuffle = true;     // a new permutation each epoch, keyed by (seed, epoch)
+  bool drop_last = false;  // leave out the last partial batch of an epoch
+};
+
+using MicroBatch = std::vector<int64_t>;  // indices of examples
+using SampledStep = std::vector<MicroBatch>;
+
+class Sampler {
+ public:
+  // Throws UserError when there is nothing to train on (no example, or none left by drop_last, or
+  // no step).
+  Sampler(int64_t examples, const SamplerOptions& options);
+
+  int64_t steps() const { return steps_; }
+  int64_t steps_per_epoch() const { return steps_per_epoch_; }
+  int64_t batches_per_epoch() const { return batches_per_epoch_; }
+  // Of steps counted from 0. The last step of an epoch may hold fewer micro-batches.
+  SampledStep step(int64_t index) const;
+  int64_t epoch_of(int64_t step) const { return step / steps_per_epoch_; }
+
+  // The largest of each extent over every micro-batch of the run.
+  Capacity capacity(std::span<const Example> examples) const;
+  // Labels that train, per step: the divisor of the loss, known before the first backward.
+  std::vector<int64_t> trained_tokens(std::span<const Example> examples) const;
+
+ private:
+  int64_t examples_;
+  SamplerOptions options_;
+  int64_t batches_per_epoch_ = 0;
+  int64_t steps_per_epoch_ = 0;
+  int64_t steps_ = 0;
+  std::vector<std::vector<int64_t>> orders_;  // [epochs visited][examples], empty without shuffle
+};
+
+// The batch of one micro-batch.
+Batch make_batch(std::span<const Example> examples, const MicroBatch& micro_batch);
+
+}  // namespace cairn
