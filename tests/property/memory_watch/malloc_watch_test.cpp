@@ -14,23 +14,27 @@
 #include "support/resident_size.h"
 
 namespace cairn::testing {
-namespace {
 
 constexpr size_t kMebibyte = size_t{1} << 20;
 
 // Keeps the compiler from proving that an allocation is never used.
-void use(const void* pointer) { asm volatile("" : : "r"(pointer) : "memory"); }
+inline void use(const void* pointer) { asm volatile("" : : "r"(pointer) : "memory"); }
+
+// Not in the anonymous namespace: its name must be in the program's symbol table.
+__attribute__((noinline)) void fill_a_vector_of_one_mebibyte() {
+  const std::vector<char> values(kMebibyte);
+  use(values.data());
+}
+
+namespace {
 
 TEST(MallocWatch, catches_a_vector_and_names_its_size_and_place) {
   begin_malloc_watch();
-  {
-    const std::vector<char> values(kMebibyte);
-    use(values.data());
-  }
+  fill_a_vector_of_one_mebibyte();
   const MallocReport report = end_malloc_watch();
   EXPECT_EQ(report.large_allocations, 1) << report.to_string();
   EXPECT_EQ(report.largest_bytes, static_cast<int64_t>(kMebibyte));
-  EXPECT_NE(report.largest_where.find("malloc_watch_test"), std::string::npos)
+  EXPECT_NE(report.largest_where.find("fill_a_vector_of_one_mebibyte"), std::string::npos)
       << report.to_string();
 }
 
@@ -87,7 +91,9 @@ TEST(ResidentSize, follows_what_is_touched) {
     std::puts("no /proc/self/status on this system: nothing to hold");
     return;
   }
-  constexpr size_t bytes = 32 * kMebibyte;
+  constexpr int64_t bytes = 32 * kMebibyte;
+  // The kernel folds each thread's count into the process's in batches of some pages.
+  constexpr int64_t slack = 1 * kMebibyte;
   int64_t grown = 0;
   {
     const std::unique_ptr<char[]> touched(new char[bytes]);
@@ -96,8 +102,8 @@ TEST(ResidentSize, follows_what_is_touched) {
     grown = read_resident_size()->anonymous_bytes - before->anonymous_bytes;
   }
   const auto after = read_resident_size();
-  EXPECT_GE(grown, static_cast<int64_t>(bytes));
-  EXPECT_GE(after->peak_bytes, before->now_bytes + static_cast<int64_t>(bytes));
+  EXPECT_GE(grown, bytes - slack);
+  EXPECT_GE(after->peak_bytes, before->now_bytes + bytes - slack);
   if (!reset_resident_peak()) {
     std::puts("the kernel does not let us reset the peak");
     return;
