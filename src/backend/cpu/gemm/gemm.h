@@ -1,0 +1,40 @@
+// The door of every matrix product on the CPU. Two implementations stand behind it: `packed`, our
+// own kernels, takes any product; `onednn` takes products of two stored bf16 operands when asked to
+// compute in bf16 (worth it on machines with AMX). Scratch is a constant of the target: neither
+// shapes nor the budget change it. Bits depend neither on `threads` nor on which rows share a call.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "backend/kernels.h"
+
+namespace cairn::cpu {
+
+// f32: operands are widened, products and sums are f32. bf16: two bf16 operands may be multiplied
+// by the machine's bf16 units, sums stay f32.
+enum class ComputeType : uint8_t { f32, bf16 };
+
+enum class GemmImplementation : uint8_t { packed, onednn };
+
+// Bytes of scratch that any product needs with that many threads.
+int64_t gemm_scratch_bytes(int threads);
+
+// Which implementation takes this product.
+GemmImplementation choose_gemm(const Gemm& gemm, int threads, ComputeType compute);
+
+// Computes c; `scratch` holds gemm_scratch_bytes(threads). Nothing is allocated.
+void gemm(const Gemm& gemm, int threads, std::byte* scratch,
+          ComputeType compute = ComputeType::f32);
+
+// Builds what an implementation keeps for this shape, so that gemm() allocates nothing later.
+void warm_gemm(const Gemm& gemm, int threads, ComputeType compute);
+
+// The extents of a product, read off its views.
+inline int64_t rows_of(const Gemm& gemm) { return gemm.c.shape()[0]; }
+inline int64_t columns_of(const Gemm& gemm) { return gemm.c.shape()[1]; }
+inline int64_t depth_of(const Gemm& gemm) {
+  return gemm.transpose_a ? gemm.a.shape()[0] : gemm.a.shape()[1];
+}
+
+}  // namespace cairn::cpu

@@ -1,0 +1,19 @@
+// Our own matrix product: operands are packed panel by panel (decoded, transposed, low-rank term
+// added) and multiplied by a register tile chosen for the instruction set at run time. Every
+// element of c is one chain of multiply-adds per block of depth, the blocks added in order: the
+// same bits whatever the threads and whatever the other rows.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "backend/kernels.h"
+
+namespace cairn::cpu {
+
+int64_t packed_gemm_scratch_bytes(int threads);
+
+// Takes every product that kernels.h allows.
+void packed_gemm(const Gemm& gemm, int threads, std::byte* scratch);
+
+}  // namespace cairn::cpu

@@ -1,0 +1,138 @@
+// Packing: stored f32 or bf16 becomes f32 panels [depth][width], transposed where storage runs
+// along the depth; what sticks out of a matrix is zero. Compiled once per instruction set.
+#if defined(CAIRN_GEMM_PACK_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef CAIRN_GEMM_PACK_INL_H_
+#undef CAIRN_GEMM_PACK_INL_H_
+#else
+#define CAIRN_GEMM_PACK_INL_H_
+#endif
+
+#include "backend/cpu/gemm/packed_job.h"
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace cairn::cpu::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+HWY_INLINE float widen(float value) { return value; }
+HWY_INLINE float widen(uint16_t value) {
+  const uint32_t bits = uint32_t{value} << 16;
+  float result;
+  hwy::CopySameSize(&bits, &result);
+  return result;
+}
+
+template <class D>
+HWY_INLINE hn::Vec<D> load_wide(D d, const float* from) {
+  return hn::LoadU(d, from);
+}
+template <class D>
+HWY_INLINE hn::Vec<D> load_wide(D d, const uint16_t* from) {
+  const hn::RebindToUnsigned<D> bits;
+  const hn::Rebind<uint16_t, D> narrow;
+  return hn::BitCast(d, hn::ShiftLeft<16>(hn::PromoteTo(bits, hn::LoadU(narrow, from))));
+}
+
+#if HWY_TARGET != HWY_SCALAR
+// Four consecutive elements of rows 0, 4, 8, ... in the blocks of one vector of kLanes.
+template <size_t kLanes, typename T>
+HWY_INLINE hn::Vec<hn::CappedTag<float, kLanes>> load_quads(const T* from, int64_t stride) {
+  const hn::CappedTag<float, kLanes> d;
+  if constexpr (kLanes == 4) {
+    return load_wide(d, from);
+  } else {
+    return hn::Combine(
+        d, load_quads<kLanes / 2>(from + stride * static_cast<int64_t>(kLanes / 2), stride),
+        load_quads<kLanes / 2>(from, stride));
+  }
+}
+#endif
+
+// kLanes full rows of `from`, `depth` elements each, become columns of the panel `to`.
+template <size_t kLanes, typename T>
+HWY_INLINE void transpose_rows(const T* from, int64_t stride, int64_t depth, float* to,
+                               int64_t width) {
+  int64_t k = 0;
+#if HWY_TARGET != HWY_SCALAR
+  const hn::CappedTag<float, kLanes> d;
+  for (; k + 4 <= depth; k += 4) {
+    const auto r0 = load_quads<kLanes>(from + k, stride);
+    const auto r1 = load_quads<kLanes>(from + k + stride, stride);
+    const auto r2 = load_quads<kLanes>(from + k + 2 * stride, stride);
+    const auto r3 = load_quads<kLanes>(from + k + 3 * stride, stride);
+    const auto even_low = hn::InterleaveLower(d, r0, r2), odd_low = hn::InterleaveLower(d, r1, r3);
+    const auto even_high = hn::InterleaveUpper(d, r0, r2),
+               odd_high = hn::InterleaveUpper(d, r1, r3);
+    float* out = to + k * width;
+    hn::StoreU(hn::InterleaveLower(d, even_low, odd_low), d, out);
+    hn::StoreU(hn::InterleaveUpper(d, even_low, odd_low), d, out + width);
+    hn::StoreU(hn::InterleaveLower(d, even_high, odd_high), d, out + 2 * width);
+    hn::StoreU(hn::InterleaveUpper(d, even_high, odd_high), d, out + 3 * width);
+  }
+#endif
+  for (; k < depth; ++k)
+    for (size_t x = 0; x < kLanes; ++x)
+      to[k * width + static_cast<int64_t>(x)] = widen(from[static_cast<int64_t>(x) * stride + k]);
+}
+
+// The same for the last `count` < lanes rows.
+template <typename T>
+void transpose_edge(const T* from, int64_t stride, int64_t count, int64_t lanes, int64_t depth,
+                    float* to, int64_t width) {
+  for (int64_t k = 0; k < depth; ++k)
+    for (int64_t x = 0; x < lanes; ++x)
+      to[k * width + x] = x < count ? widen(from[x * stride + k]) : 0.0f;
+}
+
+// `count` items from x on, `depth` deep from k on, into panels of kWidth, `panel_stride` floats
+// apart.
+template <size_t kLanes, int64_t kWidth, typename T>
+void pack_typed(const Operand& source, int64_t x, int64_t count, int64_t k, int64_t depth,
+                float* to, int64_t panel_stride) {
+  constexpr auto kStep = static_cast<int64_t>(kLanes);
+  const T* from = reinterpret_cast<const T*>(source.data);
+  if (source.depth_major) {
+    const hn::CappedTag<float, kLanes> d;
+    for (int64_t depth_index = 0; depth_index < depth; ++depth_index) {
+      const T* row = from + (k + depth_index) * source.stride + x;
+      for (int64_t begin = 0; begin < count; begin += kWidth) {
+        float* out = to + begin / kWidth * panel_stride + depth_index * kWidth;
+        for (int64_t offset = 0; offset < kWidth; offset += kStep) {
+          const int64_t left = count - begin - offset;
+          if (left >= kStep) {
+            hn::StoreU(load_wide(d, row + begin + offset), d, out + offset);
+          } else {
+            for (int64_t lane = 0; lane < kStep; ++lane)
+              out[offset + lane] = lane < left ? widen(row[begin + offset + lane]) : 0.0f;
+          }
+        }
+      }
+    }
+    return;
+  }
+  for (int64_t begin = 0; begin < count; begin += kWidth) {
+    float* out = to + begin / kWidth * panel_stride;
+    for (int64_t offset = 0; offset < kWidth; offset += kStep) {
+      const int64_t left = count - begin - offset;
+      const T* rows = from + (x + begin + offset) * source.stride + k;
+      if (left >= kStep)
+        transpose_rows<kLanes>(rows, source.stride, depth, out + offset, kWidth);
+      else
+        transpose_edge(rows, source.stride, left, kStep, depth, out + offset, kWidth);
+    }
+  }
+}
+
+template <size_t kLanes, int64_t kWidth>
+void pack(const Operand& source, int64_t x, int64_t count, int64_t k, int64_t depth, float* to,
+          int64_t panel_stride) {
+  if (source.bf16)
+    pack_typed<kLanes, kWidth, uint16_t>(source, x, count, k, depth, to, panel_stride);
+  else
+    pack_typed<kLanes, kWidth, float>(source, x, count, k, depth, to, panel_stride);
+}
+
+}  // namespace cairn::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif
