@@ -52,7 +52,7 @@ def side_by_side(held_out, before, after):
         lines = text.strip().split("\n")
         wrapped = [piece for line in lines for piece in textwrap.wrap(line, 46) or [""]]
         found = sum(word.lower() in text.lower() for word in asked["keywords"])
-        return [title, "-" * len(title), *wrapped, "", f"({found} of {len(asked['keywords'])} expected words)"]
+        return [title, f"({found} of {len(asked['keywords'])} expected words)", "", *wrapped]
 
     print(asked["question"] + "\n")
     columns = column("before", before), column("after", after)
