@@ -1,0 +1,83 @@
+#include "model/loading.h"
+
+#include <cmath>
+#include <unordered_set>
+
+#include "base/error.h"
+#include "numeric/bfloat16.h"
+#include "ops/moving.h"
+
+namespace cairn {
+namespace {
+
+void check_shape(const Parameter& parameter, const TensorInfo& info, const std::string& path) {
+  if (info.shape != parameter.shape)
+    throw DamagedFile(fmt::format("{}: tensor '{}' has shape {}; the configuration wants {}", path,
+                                  info.name, info.shape.to_string(), parameter.shape.to_string()));
+}
+
+// Everything is checked before the first byte is read.
+void read_parameters(const Exec& exec, Model& model, const TensorSource* source, bool adapter) {
+  Tensor scratch = exec.make_scratch("read", kReadScratchBytes);
+  if (!source) return;
+  for (const Parameter& parameter : model.parameters())
+    if (parameter.adapter == adapter)
+      check_shape(parameter, source->require(parameter.name), source->path());
+  const std::span<std::byte> room(scratch.view().data(), static_cast<size_t>(kReadScratchBytes));
+  for (Parameter& parameter : model.parameters())
+    if (parameter.adapter == adapter)
+      source->read(source->require(parameter.name), parameter.value.view(), room);
+}
+
+}  // namespace
+
+std::vector<std::string> load_weights(const Exec& exec, Model& model, const TensorSource* source) {
+  read_parameters(exec, model, source, false);
+  std::vector<std::string> unused;
+  if (!source) return unused;
+  std::unordered_set<std::string> wanted;
+  for (const Parameter& parameter : model.parameters()) wanted.insert(parameter.name);
+  for (const TensorInfo& info : source->tensors())
+    if (!wanted.contains(info.name)) unused.push_back(info.name);
+  return unused;
+}
+
+void load_adapter(const Exec& exec, Model& model, const TensorSource* source) {
+  read_parameters(exec, model, source, true);
+}
+
+void start_adapter(const Exec& exec, Model& model, uint64_t seed) {
+  uint64_t stream = 0;
+  for (Parameter& parameter : model.parameters()) {
+    ++stream;
+    if (!parameter.adapter) continue;
+    if (parameter.name.ends_with(".lora_B.weight")) {
+      ops::fill_zero(exec, parameter.value.view());
+      continue;
+    }
+    const auto fan_in = static_cast<float>(parameter.shape[1]);
+    ops::fill_random(exec, {.scale = 1 / std::sqrt(fan_in), .seed = seed, .stream = stream},
+                     parameter.value.view());
+  }
+}
+
+void start_random(const Exec& exec, Model& model, uint64_t seed) {
+  uint64_t stream = 0;
+  for (Parameter& parameter : model.parameters()) {
+    ++stream;
+    if (parameter.adapter) continue;
+    const View value = parameter.value.view();
+    if (parameter.shape.rank() == 1) {
+      const auto count = static_cast<size_t>(parameter.elements());
+      const std::vector<float> ones(count, 1.0f);
+      const std::vector<bf16> short_ones(count, to_bf16(1.0f));
+      const void* data = parameter.storage == DType::f32 ? static_cast<const void*>(ones.data())
+                                                         : short_ones.data();
+      exec.backend.device().copy_to_device(exec.stream, data, value.data(), value.bytes());
+      continue;
+    }
+    ops::fill_random(exec, {.normal = true, .scale = 0.02f, .seed = seed, .stream = stream}, value);
+  }
+}
+
+}  // namespace cairn

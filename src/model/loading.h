@@ -1,0 +1,27 @@
+// Filling a model's parameters: from files, from random numbers, from an adapter. Weights are read
+// straight into the arena; a piece of one tensor at most exists twice.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "files/tensor_source.h"
+#include "model/model.h"
+
+namespace cairn {
+
+// Reads every parameter but the adapter's. Throws DamagedFile for one that is missing or of another
+// shape; returns the names in the source that the model has no use for. `source` null: rehearsal,
+// everything but the reading is done.
+std::vector<std::string> load_weights(const Exec& exec, Model& model, const TensorSource* source);
+
+// Reads the low-rank pairs of a PEFT adapter; the same errors.
+void load_adapter(const Exec& exec, Model& model, const TensorSource* source);
+
+// A uniform in +-1/sqrt(in), B zero, as PEFT starts a pair.
+void start_adapter(const Exec& exec, Model& model, uint64_t seed);
+
+// Normal with deviation 0.02, norms one: a model of any shape without files.
+void start_random(const Exec& exec, Model& model, uint64_t seed);
+
+}  // namespace cairn

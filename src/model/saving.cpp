@@ -1,0 +1,101 @@
+#include "model/saving.h"
+
+#include <algorithm>
+
+#include "base/bytes.h"
+#include "files/hf_folder.h"
+#include "ops/moving.h"
+
+namespace cairn {
+namespace {
+
+constexpr int64_t kPieceElements = 512 * 1024;
+
+// Pieces of parameters, converted on the device and brought to the host.
+class Streamer {
+ public:
+  Streamer(const Exec& exec, DType storage)
+      : exec_(exec),
+        converted_(exec.make(Account::workspace, "save piece", storage, {kPieceElements})),
+        host_(exec.make(Account::workspace, "save piece on host", storage, {kPieceElements})) {}
+
+  template <typename Writer>
+  void write(const Parameter& parameter, Writer& writer) {
+    const ConstView all = parameter.value.view().view_as({parameter.elements()});
+    for (int64_t begin = 0; begin < all.rows(); begin += kPieceElements) {
+      const int64_t count = std::min(kPieceElements, all.rows() - begin);
+      const View piece = converted_.view_rows(count), host = host_.view_rows(count);
+      ops::convert(exec_, all.view_rows(begin, count), piece);
+      exec_.backend.device().copy_to_host(exec_.stream, piece.data(), host.data(), piece.bytes());
+      exec_.backend.device().wait(exec_.stream);
+      writer.append(parameter.name, {host.data(), static_cast<size_t>(host.bytes())});
+    }
+  }
+
+ private:
+  const Exec& exec_;
+  Tensor converted_, host_;
+};
+
+DType adapter_storage(const Model& model) {
+  return model.spec().precision == TrainedPrecision::f32 ? DType::f32 : DType::bf16;
+}
+
+nlohmann::json adapter_config(const Model& model, const std::string& base_model) {
+  const LoraSpec& lora = *model.spec().lora;
+  std::vector<std::string> targets = lora.targets;
+  std::sort(targets.begin(), targets.end());
+  return {{"alpha_pattern", nlohmann::json::object()},
+          {"auto_mapping", nullptr},
+          {"base_model_name_or_path", base_model},
+          {"bias", "none"},
+          {"fan_in_fan_out", false},
+          {"inference_mode", true},
+          {"init_lora_weights", true},
+          {"layers_pattern", nullptr},
+          {"layers_to_transform", nullptr},
+          {"lora_alpha", lora.alpha},
+          {"lora_dropout", 0.0},
+          {"modules_to_save", nullptr},
+          {"peft_type", "LORA"},
+          {"r", lora.rank},
+          {"rank_pattern", nlohmann::json::object()},
+          {"revision", nullptr},
+          {"target_modules", targets},
+          {"task_type", "CAUSAL_LM"},
+          {"use_dora", false},
+          {"use_rslora", false}};
+}
+
+}  // namespace
+
+void save_adapter(const Exec& exec, const Model& model, const std::string* folder,
+                  const std::string& base_model) {
+  const DType storage = adapter_storage(model);
+  Streamer streamer(exec, storage);
+  if (!folder) return;
+  std::vector<TensorSpec> specs;
+  for (const Parameter& parameter : model.parameters())
+    if (parameter.adapter)
+      specs.push_back({parameter.name, file_type_of(storage), parameter.shape});
+  SafetensorsWriter writer(*folder + "/adapter_model.safetensors", specs, {{"format", "pt"}});
+  for (const Parameter& parameter : model.parameters())
+    if (parameter.adapter) streamer.write(parameter, writer);
+  writer.finish();
+  write_text(*folder + "/adapter_config.json", adapter_config(model, base_model).dump(2) + "\n");
+}
+
+void save_model(const Exec& exec, const Model& model, const std::string* folder,
+                const ModelFiles* base, DType storage) {
+  Streamer streamer(exec, storage);
+  if (!folder) return;
+  std::vector<TensorSpec> specs;
+  for (const Parameter& parameter : model.parameters())
+    specs.push_back({parameter.name, file_type_of(storage), parameter.shape});
+  HfWeightsWriter writer(*folder, specs);
+  for (const Parameter& parameter : model.parameters()) streamer.write(parameter, writer);
+  writer.finish();
+  write_model_json(*base, *folder);
+}
+
+}  // namespace cairn

@@ -1,0 +1,23 @@
+// Writing what was trained: a PEFT adapter or a Hugging Face model folder. Tensors are streamed
+// through a small scratch of the save phase; nothing appears under its final name before it is
+// whole.
+#pragma once
+
+#include <string>
+
+#include "files/model_files.h"
+#include "model/model.h"
+
+namespace cairn {
+
+// adapter_model.safetensors and adapter_config.json, with the names and keys that PEFT writes.
+// `base_model` is the path recorded in the config. Null `folder`: rehearsal.
+void save_adapter(const Exec& exec, const Model& model, const std::string* folder,
+                  const std::string& base_model);
+
+// Weights (bf16 if `storage` says so, else f32) and the JSON files of `base`. Null `folder`:
+// rehearsal.
+void save_model(const Exec& exec, const Model& model, const std::string* folder,
+                const ModelFiles* base, DType storage);
+
+}  // namespace cairn

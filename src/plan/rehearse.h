@@ -1,0 +1,29 @@
+// Rehearse: run the very phases that a training run executes on the rehearsal backend. What comes
+// back is what the run will allocate, where, and an estimate of its time.
+#pragma once
+
+#include "backend/registry.h"
+#include "memory/layout.h"
+#include "memory/ledger.h"
+#include "train/trainer.h"
+
+namespace cairn {
+
+struct Rehearsal {
+  Snapshot snapshot;
+  Layout layout;
+  Work step_work;  // of one optimizer step
+  double step_seconds = 0;
+
+  int64_t arena_bytes() const { return layout.arena_bytes; }
+  // What alignment and placement cost beside the charged bytes.
+  int64_t fragmentation_bytes() const { return layout.arena_bytes - snapshot.peak_bytes(); }
+};
+
+// One step of `accumulation` micro-batches at capacity, and evaluate and save as the spec says.
+Rehearsal rehearse(const TrainSpec& spec, int64_t accumulation, const TargetProfile& profile);
+
+// The batch that fills a capacity; its contents are never looked at.
+Batch make_capacity_batch(const Capacity& capacity);
+
+}  // namespace cairn

@@ -1,0 +1,34 @@
+#include "train/gradient_watch.h"
+
+#include <cmath>
+
+#include "base/error.h"
+
+namespace cairn {
+
+void GradientWatch::check(const ParameterList& parameters, std::span<const double> squares,
+                          bool moved) {
+  ++step_;
+  seen_.resize(squares.size());
+  size_t index = 0;
+  for (const Parameter& parameter : parameters) {
+    if (!parameter.trainable) continue;
+    Seen& seen = seen_[index];
+    const double square = squares[index++];
+    if (!std::isfinite(square))
+      throw DeviceError(fmt::format(
+          "step {}: the gradient of '{}' is not finite; lower learning_rate, or look for damaged "
+          "rows in the data set",
+          step_, parameter.name));
+    seen.nonzero = seen.nonzero || square > 0;
+    const bool waits_for_b = parameter.name.ends_with(".lora_A.weight") && !moved;
+    if (!waits_for_b) ++seen.chances;
+    if (!seen.nonzero && seen.chances >= 2)
+      throw DeviceError(fmt::format(
+          "step {}: '{}' is trained but its gradient has been zero since the start; training it "
+          "would change nothing",
+          step_, parameter.name));
+  }
+}
+
+}  // namespace cairn

@@ -1,0 +1,155 @@
+#include "train/trainer.h"
+
+#include <cmath>
+
+#include "base/error.h"
+#include "model/loading.h"
+#include "model/saving.h"
+#include "ops/moving.h"
+#include "ops/sum_of_squares.h"
+
+namespace cairn {
+namespace {
+
+Extent extent_of(const Capacity& capacity) {
+  return {capacity.tokens, capacity.segments, capacity.labelled_rows};
+}
+
+int64_t positions_of(const TrainSpec& spec) {
+  const int64_t eval = spec.eval_capacity ? spec.eval_capacity->longest_segment : 0;
+  return std::max(spec.capacity.longest_segment, eval);
+}
+
+}  // namespace
+
+// A batch on the device: i32 tensors at capacity, of the activations account.
+struct Trainer::Upload {
+  Upload(const Exec& exec, const Batch& batch, const Capacity& capacity) : exec_(exec) {
+    const Ledger::Scope scope(exec.arena.ledger(), "batch");
+    ids = send("ids", batch.ids, capacity.tokens);
+    positions = send("positions", batch.positions, capacity.tokens);
+    cu_segments = send("cu segments", batch.cu_seqlens, capacity.segments + 1);
+    labelled_rows = send("labelled rows", batch.labelled_rows, capacity.labelled_rows);
+    labels = send("labels", batch.labelled_targets, capacity.labelled_rows);
+  }
+
+  Tensor send(std::string_view label, const std::vector<int32_t>& values, int64_t capacity) {
+    const auto count = static_cast<int64_t>(values.size());
+    CAIRN_CHECK(count <= capacity, "[batch] wanted at most {} {}, got {}", capacity, label, count);
+    Tensor tensor = exec_.make(Account::activations, label, DType::i32, {capacity});
+    exec_.backend.device().copy_to_device(exec_.stream, values.data(), tensor.view().data(),
+                                          count * size_of(DType::i32));
+    return tensor;
+  }
+
+  const Exec& exec_;
+  Tensor ids, positions, cu_segments, labelled_rows, labels;
+};
+
+Trainer::Trainer(Backend& backend, Arena& arena, const TrainSpec& spec)
+    : spec_(spec), exec_{backend, arena}, model_(spec.model), optimizer_(model_, spec.optimizer) {}
+
+std::vector<std::string> Trainer::load(const WeightSources& sources, bool rehearsal) {
+  const Arena::PhaseScope phase(exec_.arena, Phase::load);
+  rehearsal_ = rehearsal;
+  model_.allocate(exec_, positions_of(spec_));
+  optimizer_.allocate(exec_);
+  std::vector<std::string> unused = load_weights(exec_, model_, sources.base);
+  if (!rehearsal && !sources.base) start_random(exec_, model_, spec_.seed);
+  if (spec_.model.lora) {
+    load_adapter(exec_, model_, sources.adapter);
+    if (!rehearsal && !sources.adapter) start_adapter(exec_, model_, spec_.seed);
+  }
+  optimizer_.start(exec_);
+  zero_gradients();
+  int64_t trained = 0;
+  for (const Parameter& parameter : model_.parameters()) trained += parameter.trainable;
+  squares_.resize(static_cast<size_t>(trained));
+  return unused;
+}
+
+void Trainer::zero_gradients() {
+  for (Parameter& parameter : model_.parameters())
+    if (parameter.trainable) ops::fill_zero(exec_, parameter.gradient.view());
+}
+
+Pass Trainer::make_pass(const Upload& upload, const Batch& batch, const Capacity& capacity) const {
+  const Extent now{batch.tokens(), batch.segments(), batch.labelled()};
+  return {.exec = exec_,
+          .capacity = extent_of(capacity),
+          .extent = now,
+          .activation = spec_.model.activation,
+          .ids = upload.ids.view_rows(now.tokens),
+          .positions = upload.positions.view_rows(now.tokens),
+          .cu_segments = upload.cu_segments.view_rows(now.segments + 1),
+          .labelled_rows = upload.labelled_rows.view_rows(now.labelled_rows),
+          .labels = upload.labels.view_rows(now.labelled_rows),
+          .rope_table = model_.rope_table()};
+}
+
+StepOutcome Trainer::step(std::span<const Batch> micro_batches, double learning_rate) {
+  StepOutcome outcome;
+  for (const Batch& batch : micro_batches) {
+    outcome.tokens += batch.tokens();
+    outcome.labelled_tokens += batch.labelled();
+  }
+  const double labels = std::max(1.0, static_cast<double>(outcome.labelled_tokens));
+  for (const Batch& batch : micro_batches)
+    micro_step(batch, static_cast<float>(1 / labels), outcome);
+  outcome.loss /= labels;
+  outcome.gradient_norm = update(learning_rate);
+  return outcome;
+}
+
+void Trainer::micro_step(const Batch& batch, float scale, StepOutcome& outcome) {
+  const Arena::PhaseScope phase(exec_.arena, Phase::step);
+  const Upload upload(exec_, batch, spec_.capacity);
+  const Pass pass = make_pass(upload, batch, spec_.capacity);
+  outcome.loss += model_.train_pass(pass, spec_.checkpointing, scale);
+}
+
+double Trainer::update(double learning_rate) {
+  const Arena::PhaseScope phase(exec_.arena, Phase::update);
+  {
+    Tensor squares = exec_.make(Account::workspace, "squared norms", DType::f64,
+                                {static_cast<int64_t>(squares_.size())});
+    int64_t index = 0;
+    for (Parameter& parameter : model_.parameters())
+      if (parameter.trainable)
+        ops::sum_of_squares(exec_, parameter.gradient.view(), squares.view().view_rows(index++, 1));
+    exec_.backend.device().copy_to_host(exec_.stream, squares.view().data(), squares_.data(),
+                                        squares.bytes());
+    exec_.backend.device().wait(exec_.stream);
+  }
+  if (!rehearsal_) watch_.check(model_.parameters(), squares_, moved_);
+  double total = 0;
+  for (double square : squares_) total += square;
+  const double norm = std::sqrt(total);
+  // As torch.nn.utils.clip_grad_norm_.
+  const double clip =
+      spec_.max_grad_norm > 0 ? std::min(1.0, spec_.max_grad_norm / (norm + 1e-6)) : 1.0;
+  optimizer_.update(exec_, learning_rate, clip);
+  zero_gradients();
+  moved_ = moved_ || learning_rate > 0;
+  return norm;
+}
+
+double Trainer::evaluate(const Batch& batch) {
+  CAIRN_CHECK(spec_.eval_capacity.has_value(),
+              "[evaluate] wanted a capacity in the spec, got none");
+  const Arena::PhaseScope phase(exec_.arena, Phase::evaluate);
+  const Upload upload(exec_, batch, *spec_.eval_capacity);
+  const Pass pass = make_pass(upload, batch, *spec_.eval_capacity);
+  return model_.evaluate_pass(pass);
+}
+
+void Trainer::save(const std::string* folder, const ModelFiles* base,
+                   const std::string& base_name) {
+  const Arena::PhaseScope phase(exec_.arena, Phase::save);
+  if (spec_.model.lora)
+    save_adapter(exec_, model_, folder, base_name);
+  else
+    save_model(exec_, model_, folder, base, spec_.model.activation);
+}
+
+}  // namespace cairn
