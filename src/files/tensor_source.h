@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
@@ -57,7 +58,8 @@ class TensorSource {
   const TensorInfo& require(std::string_view name) const;
 
  private:
-  mutable std::unordered_map<std::string_view, size_t> index_;  // filled at the first look-up
+  mutable std::once_flag indexed_;  // the index is made at the first look-up
+  mutable std::unordered_map<std::string_view, size_t> index_;
 };
 
 }  // namespace cairn
