@@ -15,7 +15,7 @@ from peft import LoraConfig, get_peft_model
 from transformers import AutoModelForCausalLM
 
 import smollm2_tokenizer
-from make_tiny import LINEARS, checks, logits_of, loss_of, peft_name, trainable_gradients
+from torch_run import LINEARS, checks, logits_of, loss_of, peft_name, trainable_gradients
 
 CONVERSATIONS = [
     ("What is gradient checkpointing?", "It keeps block inputs and computes the rest again."),
