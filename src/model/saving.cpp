@@ -4,6 +4,7 @@
 
 #include "base/bytes.h"
 #include "files/hf_folder.h"
+#include "model/adapter.h"
 #include "ops/moving.h"
 
 namespace cairn {
@@ -41,32 +42,6 @@ DType adapter_storage(const Model& model) {
   return model.spec().precision == TrainedPrecision::f32 ? DType::f32 : DType::bf16;
 }
 
-nlohmann::json adapter_config(const Model& model, const std::string& base_model) {
-  const LoraSpec& lora = *model.spec().lora;
-  std::vector<std::string> targets = lora.targets;
-  std::sort(targets.begin(), targets.end());
-  return {{"alpha_pattern", nlohmann::json::object()},
-          {"auto_mapping", nullptr},
-          {"base_model_name_or_path", base_model},
-          {"bias", "none"},
-          {"fan_in_fan_out", false},
-          {"inference_mode", true},
-          {"init_lora_weights", true},
-          {"layers_pattern", nullptr},
-          {"layers_to_transform", nullptr},
-          {"lora_alpha", lora.alpha},
-          {"lora_dropout", 0.0},
-          {"modules_to_save", nullptr},
-          {"peft_type", "LORA"},
-          {"r", lora.rank},
-          {"rank_pattern", nlohmann::json::object()},
-          {"revision", nullptr},
-          {"target_modules", targets},
-          {"task_type", "CAUSAL_LM"},
-          {"use_dora", false},
-          {"use_rslora", false}};
-}
-
 }  // namespace
 
 void save_adapter(const Exec& exec, const Model& model, const std::string* folder,
@@ -82,7 +57,8 @@ void save_adapter(const Exec& exec, const Model& model, const std::string* folde
   for (const Parameter& parameter : model.parameters())
     if (parameter.adapter) streamer.write(parameter, writer);
   writer.finish();
-  write_text(*folder + "/adapter_config.json", adapter_config(model, base_model).dump(2) + "\n");
+  write_text(*folder + "/adapter_config.json",
+             make_adapter_config(*model.spec().lora, base_model).dump(2) + "\n");
 }
 
 void save_model(const Exec& exec, const Model& model, const std::string* folder,

@@ -1,0 +1,84 @@
+#include "model/adapter.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+
+namespace cairn {
+namespace {
+
+void refuse(const nlohmann::json& config, const std::string& path, const char* key,
+            const nlohmann::json& usual) {
+  const auto found = config.find(key);
+  if (found == config.end() || found->is_null() || *found == usual || found->empty()) return;
+  throw UserError(
+      fmt::format("{}: '{}' is {}, which this version does not compute", path, key, found->dump()));
+}
+
+}  // namespace
+
+nlohmann::json make_adapter_config(const LoraSpec& lora, const std::string& base_model) {
+  std::vector<std::string> targets = lora.targets;
+  std::sort(targets.begin(), targets.end());
+  return {{"alpha_pattern", nlohmann::json::object()},
+          {"auto_mapping", nullptr},
+          {"base_model_name_or_path", base_model},
+          {"bias", "none"},
+          {"fan_in_fan_out", false},
+          {"inference_mode", true},
+          {"init_lora_weights", true},
+          {"layers_pattern", nullptr},
+          {"layers_to_transform", nullptr},
+          {"lora_alpha", lora.alpha},
+          {"lora_dropout", 0.0},
+          {"modules_to_save", nullptr},
+          {"peft_type", "LORA"},
+          {"r", lora.rank},
+          {"rank_pattern", nlohmann::json::object()},
+          {"revision", nullptr},
+          {"target_modules", targets},
+          {"task_type", "CAUSAL_LM"},
+          {"use_dora", false},
+          {"use_rslora", false}};
+}
+
+LoraSpec read_adapter_config(const std::string& folder) {
+  const std::string path = folder + "/adapter_config.json";
+  std::ifstream in(path);
+  if (!in)
+    throw UserError(fmt::format(
+        "'{}' holds no adapter_config.json; give the folder that a LoRA run wrote", folder));
+  const nlohmann::json config = nlohmann::json::parse(in, nullptr, false);
+  if (!config.is_object()) throw DamagedFile(fmt::format("{} is not a JSON object", path));
+  if (config.value("peft_type", std::string()) != "LORA")
+    throw UserError(
+        fmt::format("{}: 'peft_type' is not LORA; this version reads LoRA adapters", path));
+  refuse(config, path, "use_dora", false);
+  refuse(config, path, "use_rslora", false);
+  refuse(config, path, "rank_pattern", nlohmann::json::object());
+  refuse(config, path, "alpha_pattern", nlohmann::json::object());
+  refuse(config, path, "modules_to_save", nullptr);
+  refuse(config, path, "bias", "none");
+
+  LoraSpec lora;
+  if (!config.contains("r") || !config["r"].is_number_integer() || config["r"].get<int64_t>() < 1)
+    throw DamagedFile(fmt::format("{}: 'r' must be a whole number of at least 1", path));
+  lora.rank = config["r"].get<int64_t>();
+  const auto alpha = config.find("lora_alpha");
+  lora.alpha = alpha != config.end() && alpha->is_number() ? alpha->get<double>() : 8;
+  const auto targets = config.find("target_modules");
+  if (targets != config.end() && targets->is_array()) {
+    lora.targets.clear();
+    for (const auto& target : *targets)
+      if (target.is_string()) lora.targets.push_back(target.get<std::string>());
+  } else if (targets == config.end() || *targets != "all-linear") {
+    throw UserError(
+        fmt::format("{}: 'target_modules' must be a list of module names or 'all-linear'", path));
+  }
+  return lora;
+}
+
+}  // namespace cairn

@@ -1,0 +1,205 @@
+#include "train/prepare.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "files/safetensors.h"
+#include "model/adapter.h"
+
+namespace cairn {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string join(const std::vector<std::string>& names) {
+  return fmt::format("{}", fmt::join(names, ","));
+}
+
+// Data-set entries that are files are looked for like every path of a recipe.
+std::string find_datasets(const std::vector<std::string>& names, const fs::path& folder) {
+  std::vector<std::string> found;
+  for (const std::string& name : names)
+    found.push_back(name.find('.') == std::string::npos ? name : find_path(name, folder));
+  return join(found);
+}
+
+std::vector<Conversation> load_conversations(const Recipe& recipe,
+                                             const std::vector<std::string>& names,
+                                             PreparedData& data) {
+  DatasetOptions options;
+  options.names = find_datasets(names, recipe.folder);
+  options.dataset_dir = find_path(recipe.data.dataset_dir, recipe.folder);
+  options.max_samples = recipe.data.max_samples;
+  options.seed = static_cast<uint64_t>(recipe.train.data_seed);
+  LoadedRows loaded = load_rows(options);
+  data.counts.insert(data.counts.end(), loaded.counts.begin(), loaded.counts.end());
+  return std::move(loaded.rows);
+}
+
+std::vector<Example> tokenize_counted(const std::vector<Conversation>& rows, const Recipe& recipe,
+                                      const ChatTemplate& chat_template, const Tokenizer& tokenizer,
+                                      PreparedData& data) {
+  EncodeOptions options;
+  options.cutoff_len = recipe.data.cutoff_len;
+  options.train_on_prompt = recipe.data.train_on_prompt;
+  options.mask_history = recipe.data.mask_history;
+  if (!recipe.data.default_system.empty()) options.default_system = recipe.data.default_system;
+  TokenizedRows tokenized = tokenize(rows, chat_template, tokenizer, options);
+  data.truncated += tokenized.truncated;
+  data.without_label += tokenized.without_label;
+  return std::move(tokenized.examples);
+}
+
+PreparedData prepare_data(const Recipe& recipe, const ChatTemplate& chat_template,
+                          const Tokenizer& tokenizer) {
+  PreparedData data;
+  Split split = split_validation(load_conversations(recipe, recipe.data.dataset, data),
+                                 recipe.data.val_size, static_cast<uint64_t>(recipe.train.seed));
+  if (!recipe.data.eval_dataset.empty())
+    split.validation = load_conversations(recipe, recipe.data.eval_dataset, data);
+  data.train = tokenize_counted(split.train, recipe, chat_template, tokenizer, data);
+  if (!split.validation.empty())
+    data.validation = tokenize_counted(split.validation, recipe, chat_template, tokenizer, data);
+  return data;
+}
+
+Sampler make_sampler(const Recipe& recipe, size_t examples) {
+  SamplerOptions options;
+  options.batch_size = recipe.train.per_device_train_batch_size;
+  options.accumulation = recipe.train.gradient_accumulation_steps;
+  options.epochs = recipe.train.num_train_epochs;
+  options.max_steps = recipe.train.max_steps.value_or(-1);
+  options.seed = static_cast<uint64_t>(recipe.train.data_seed);
+  options.shuffle = !recipe.data.disable_shuffling;
+  return Sampler(static_cast<int64_t>(examples), options);
+}
+
+void check_vocabulary(const Tokenizer& tokenizer, const ModelConfig& config) {
+  if (tokenizer.vocab_size() > config.vocab)
+    throw UserError(fmt::format(
+        "the tokenizer has ids up to {}, but the model embeds {} tokens; use the tokenizer that "
+        "belongs to the model",
+        tokenizer.vocab_size() - 1, config.vocab));
+}
+
+std::vector<std::string> remarks_of(const PreparedRun& run, const ChatTemplate& chat_template,
+                                    const Tokenizer& tokenizer) {
+  std::vector<std::string> remarks;
+  for (const Note& note : run.recipe.notes)
+    remarks.push_back(fmt::format("{}: {}", note.key, note.text));
+  for (const DatasetCounts& count : run.data.counts)
+    for (const auto& [reason, rows] : count.skipped)
+      remarks.push_back(fmt::format("{}: {} rows skipped: {}", count.name, rows, reason));
+  if (run.data.truncated > 0)
+    remarks.push_back(fmt::format("{} examples were cut at cutoff_len {}", run.data.truncated,
+                                  run.recipe.data.cutoff_len));
+  if (run.data.without_label > 0)
+    remarks.push_back(
+        fmt::format("{} rows were left out: nothing in them would train", run.data.without_label));
+  const std::vector<std::string> missing = chat_template.missing_markers(tokenizer);
+  if (!missing.empty())
+    remarks.push_back(fmt::format("the tokenizer has no single token for {} of template '{}'",
+                                  fmt::join(missing, " "), chat_template.name()));
+  return remarks;
+}
+
+}  // namespace
+
+std::string find_path(const std::string& path, const fs::path& recipe_folder) {
+  if (path.empty() || fs::path(path).is_absolute() || fs::exists(path)) return path;
+  std::error_code ignored;
+  fs::path folder = fs::absolute(recipe_folder, ignored);
+  while (true) {
+    if (fs::exists(folder / path)) return (folder / path).lexically_normal().string();
+    if (folder == folder.parent_path()) return path;
+    folder = folder.parent_path();
+  }
+}
+
+Capacity make_full_capacity(int64_t batch_size, int64_t sequence) {
+  Capacity capacity;
+  capacity.tokens = batch_size * sequence;
+  capacity.longest_segment = sequence;
+  capacity.segments = batch_size;
+  capacity.labelled_rows = batch_size * std::max<int64_t>(0, sequence - 1);
+  return capacity;
+}
+
+TrainSpec make_train_spec(const Recipe& recipe, const ModelConfig& config) {
+  TrainSpec spec;
+  spec.model.config = config;
+  if (recipe.method.finetuning_type == FinetuningType::lora) {
+    LoraSpec lora;
+    lora.rank = recipe.method.lora_rank;
+    lora.alpha = static_cast<double>(recipe.method.lora_alpha);
+    const auto& targets = recipe.method.lora_target;
+    if (std::find(targets.begin(), targets.end(), "all") == targets.end()) lora.targets = targets;
+    spec.model.lora = lora;
+  }
+  spec.model.precision = recipe.train.trained_precision;
+  spec.model.activation = recipe.train.bf16 ? DType::bf16 : DType::f32;
+  spec.model.frozen_storage = spec.model.activation;
+  spec.model.loss_chunk = recipe.memory.loss_chunk;
+  spec.checkpointing.every_block =
+      recipe.memory.checkpointing == Checkpointing::none ? Keep::everything : Keep::input;
+  spec.optimizer.beta1 = recipe.train.adam_beta1;
+  spec.optimizer.beta2 = recipe.train.adam_beta2;
+  spec.optimizer.epsilon = recipe.train.adam_epsilon;
+  spec.optimizer.weight_decay = recipe.train.weight_decay;
+  spec.optimizer.seed = static_cast<uint64_t>(recipe.train.seed);
+  spec.max_grad_norm = recipe.train.max_grad_norm;
+  spec.seed = static_cast<uint64_t>(recipe.train.seed);
+  spec.capacity =
+      make_full_capacity(recipe.train.per_device_train_batch_size, recipe.data.cutoff_len);
+  return spec;
+}
+
+std::vector<Batch> make_eval_batches(const std::vector<Example>& examples, int64_t batch_size) {
+  std::vector<Batch> batches;
+  const auto count = static_cast<int64_t>(examples.size());
+  for (int64_t begin = 0; begin < count; begin += batch_size) {
+    MicroBatch indices;
+    for (int64_t i = begin; i < std::min(count, begin + batch_size); ++i) indices.push_back(i);
+    batches.push_back(make_batch(examples, indices));
+  }
+  return batches;
+}
+
+PreparedRun prepare_run(const Recipe& recipe) {
+  PreparedRun run;
+  run.recipe = recipe;
+  run.files = open_model(find_path(recipe.model.model_name_or_path, recipe.folder));
+  const ModelConfig config = parse_model_config(run.files.config);
+  run.spec = make_train_spec(recipe, config);
+  if (!recipe.model.adapter_name_or_path.empty()) {
+    const std::string folder = find_path(recipe.model.adapter_name_or_path, recipe.folder);
+    run.spec.model.lora = read_adapter_config(folder);
+    run.adapter = std::make_unique<SafetensorsFile>(folder + "/adapter_model.safetensors");
+  }
+  if (run.files.tokenizer.is_null())
+    throw UserError(
+        fmt::format("{} has no tokenizer.json; training on text needs one", run.files.path));
+  const Tokenizer tokenizer = Tokenizer::from_json(run.files.tokenizer, run.files.tokenizer_config);
+  check_vocabulary(tokenizer, config);
+  const ChatTemplate chat_template =
+      ChatTemplate::named(recipe.data.template_name.empty() ? "empty" : recipe.data.template_name);
+
+  run.data = prepare_data(recipe, chat_template, tokenizer);
+  run.sampler = make_sampler(recipe, run.data.train.size());
+  run.spec.capacity = run.sampler->capacity(run.data.train);
+  if (!run.data.validation.empty()) {
+    Capacity capacity;
+    for (const Batch& batch :
+         make_eval_batches(run.data.validation, recipe.train.per_device_eval_batch_size))
+      capacity = elementwise_max(capacity, capacity_of(batch));
+    run.spec.eval_capacity = capacity;
+  }
+  run.schedule.type = recipe.train.lr_scheduler_type;
+  run.schedule.peak = recipe.train.learning_rate;
+  run.schedule.total_steps = run.sampler->steps();
+  run.schedule.warmup_steps = resolve_warmup_steps(recipe.train, run.sampler->steps());
+  run.remarks = remarks_of(run, chat_template, tokenizer);
+  return run;
+}
+
+}  // namespace cairn

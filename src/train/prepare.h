@@ -1,0 +1,54 @@
+// Prepare: from a recipe to everything that decides a run's memory, before any weight is read: the
+// model's shape, the tokenised data, the sampler's worst batch.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "data/dataset.h"
+#include "data/sampler.h"
+#include "files/model_files.h"
+#include "train/recipe.h"
+#include "train/schedule.h"
+#include "train/trainer.h"
+
+namespace cairn {
+
+struct PreparedData {
+  std::vector<Example> train, validation;
+  std::vector<DatasetCounts> counts;
+  int64_t truncated = 0;
+  int64_t without_label = 0;
+};
+
+struct PreparedRun {
+  Recipe recipe;
+  ModelFiles files;
+  std::unique_ptr<TensorSource> adapter;  // one that the run continues, or none
+  PreparedData data;
+  std::optional<Sampler> sampler;
+  Schedule schedule;
+  TrainSpec spec;
+  std::vector<std::string> remarks;  // what the user should know, one sentence each
+
+  int64_t accumulation() const { return recipe.train.gradient_accumulation_steps; }
+};
+
+// Opens and tokenises. Throws UserError or DamagedFile.
+PreparedRun prepare_run(const Recipe& recipe);
+
+// What the recipe alone says of memory, for a model of that shape.
+TrainSpec make_train_spec(const Recipe& recipe, const ModelConfig& config);
+
+// The capacity when there is no data: every row labelled, each sample cutoff_len long.
+Capacity make_full_capacity(int64_t batch_size, int64_t sequence);
+
+// A path as written in a recipe: tried from the working directory, then from the recipe's folder
+// and its parents; as it is if it is nowhere.
+std::string find_path(const std::string& path, const std::filesystem::path& recipe_folder);
+
+// The batches of an evaluation: the examples in order.
+std::vector<Batch> make_eval_batches(const std::vector<Example>& examples, int64_t batch_size);
+
+}  // namespace cairn
