@@ -1,7 +1,7 @@
 // The whole vocabulary of a backend, on one page. A forgotten kernel is a compile error. Shapes are
 // checked above, in ops/, so that they are rehearsed too; kernels trust their arguments. Storage of
-// activations and weights is f32 or bf16, arithmetic is f32, gradients in flight are f32. Bits depend
-// neither on the thread count nor on which rows share a call.
+// activations and weights is f32 or bf16, arithmetic is f32, gradients in flight are f32. Bits
+// depend neither on the thread count nor on which rows share a call.
 #pragma once
 
 #include <cstdint>
@@ -20,20 +20,21 @@ struct LowRank {
 
 // c = alpha * op(a) * op(b) + beta * c + residual. op(a) is [m, k], op(b) is [k, n].
 struct Gemm {
-  ConstView a;                // [m, k], or [k, m] if transpose_a; f32 or bf16
-  ConstView b;                // [k, n], or [n, k] if transpose_b; f32 or bf16
-  View c;                     // [m, n]; f32 or bf16 (rounded once, at the end)
+  ConstView a;  // [m, k], or [k, m] if transpose_a; f32 or bf16
+  ConstView b;  // [k, n], or [n, k] if transpose_b; f32 or bf16
+  View c;       // [m, n]; f32 or bf16 (rounded once, at the end)
   bool transpose_a = false;
   bool transpose_b = false;
   float alpha = 1;
-  float beta = 0;             // 0 or 1; 0 never reads c
-  ConstView residual{};       // [m, n] of c's dtype, or none; wants beta 0
-  LowRank fold{};             // none if fold.scale is 0
+  float beta = 0;        // 0 or 1; 0 never reads c
+  ConstView residual{};  // [m, n] of c's dtype, or none; wants beta 0
+  LowRank fold{};        // none if fold.scale is 0
 };
 
-// Attention over rows joined end to end: segment s holds queries cu_queries[s] .. cu_queries[s+1] and
-// keys cu_keys[s] .. cu_keys[s+1]. Causal, aligned bottom right: query i of a segment with Q queries
-// and K keys sees keys j <= i + K - Q. Query head h reads key/value head h / (heads / kv_heads).
+// Attention over rows joined end to end: segment s holds queries cu_queries[s] .. cu_queries[s+1]
+// and keys cu_keys[s] .. cu_keys[s+1]. Causal, aligned bottom right: query i of a segment with Q
+// queries and K keys sees keys j <= i + K - Q. Query head h reads key/value head h / (heads /
+// kv_heads).
 struct Attention {
   ConstView q;           // [tokens, heads, head_dim], f32 or bf16
   ConstView k;           // [kv_tokens, kv_heads, head_dim]
@@ -48,8 +49,8 @@ struct AdamW {
   float beta1 = 0.9f, beta2 = 0.999f, epsilon = 1e-8f, weight_decay = 0;
   float bias_correction1 = 1, bias_correction2 = 1;  // 1 - beta^t
   float gradient_scale = 1;                          // clipping
-  bool stochastic_rounding = false;                  // of a bf16 weight without a master
-  uint64_t seed = 0, stream = 0;                     // key of that rounding: (seed, step, parameter)
+  bool stochastic_rounding = false;  // of a bf16 v, and of a bf16 weight without master
+  uint64_t seed = 0, stream = 0;     // key of that rounding: (seed, step, parameter)
 };
 
 struct RandomFill {
@@ -83,13 +84,14 @@ class Kernels {
   virtual void embedding_forward(Stream, ConstView ids, ConstView table, View out) = 0;
   // d_table[ids[t]] += d_out[t], in the order of t.
   virtual void embedding_backward(Stream, ConstView ids, ConstView d_out, View d_table) = 0;
-  // y = weight * (x * rstd), rstd = 1 / sqrt(mean(x^2) + epsilon). x, y [tokens, hidden], rstd [tokens].
+  // y = weight * (x * rstd), rstd = 1 / sqrt(mean(x^2) + epsilon). x, y [tokens, hidden], rstd
+  // [tokens].
   virtual void rms_norm_forward(Stream, ConstView x, ConstView weight, float epsilon, View y,
                                 View rstd) = 0;
-  // d_x += ... (f32); d_weight += ... when given, summed over fixed blocks of tokens.
+  // d_x += ... (f32); d_weight += ... when given, token by token.
   virtual int64_t rms_norm_backward_scratch_bytes(int64_t hidden) = 0;
-  virtual void rms_norm_backward(Stream, ConstView d_y, ConstView x, ConstView weight, ConstView rstd,
-                                 View d_x, View d_weight, View scratch) = 0;
+  virtual void rms_norm_backward(Stream, ConstView d_y, ConstView x, ConstView weight,
+                                 ConstView rstd, View d_x, View d_weight, View scratch) = 0;
   // Rotates pairs (i, i + head_dim / 2) of inout [tokens, heads, head_dim] by the angle of their
   // position: table [positions, head_dim / 2, 2] f32 holds cos and sin. `inverse` turns back.
   virtual void rope(Stream, ConstView positions, ConstView table, bool inverse, View inout) = 0;

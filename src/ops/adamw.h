@@ -1,4 +1,5 @@
-// One AdamW update of one parameter (Loshchilov and Hutter, 2019), in PyTorch's order of operations.
+// One AdamW update of one parameter (Loshchilov and Hutter, 2019), in PyTorch's order of
+// operations.
 #pragma once
 
 #include "backend/backend.h"

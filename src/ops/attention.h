@@ -9,7 +9,8 @@ namespace cairn::ops {
 // out [tokens, heads, head_dim] f32 or bf16; log_sum_exp [tokens, heads] f32.
 void attention_forward(const Exec& exec, const Attention& attention, View out, View log_sum_exp);
 // d_out [tokens, heads, head_dim] f32; d_q, d_k, d_v f32 of the shapes of q, k, v are overwritten.
-// delta [tokens, heads] f32 is the caller's scratch: it grows with tokens, so it is taken at capacity.
+// delta [tokens, heads] f32 is the caller's scratch: it grows with tokens, so it is taken at
+// capacity.
 void attention_backward(const Exec& exec, const Attention& attention, ConstView out,
                         ConstView log_sum_exp, ConstView d_out, View delta, View d_q, View d_k,
                         View d_v);

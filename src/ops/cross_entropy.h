@@ -5,8 +5,8 @@
 
 namespace cairn::ops {
 
-// labels [rows] i32, all valid; logits [rows, vocab] f32; row_loss [rows] f32. With `gradient`, logits
-// become (softmax - one_hot) * scale.
+// labels [rows] i32, all valid; logits [rows, vocab] f32; row_loss [rows] f32. With `gradient`,
+// logits become (softmax - one_hot) * scale.
 void cross_entropy(const Exec& exec, ConstView labels, float scale, bool gradient, View logits,
                    View row_loss);
 

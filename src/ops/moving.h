@@ -1,5 +1,5 @@
-// Ops that move, fill and convert storage. Each checks its arguments and calls the kernel of the same
-// name; the maths is on the page backend/kernels.h.
+// Ops that move, fill and convert storage. Each checks its arguments and calls the kernel of the
+// same name; the maths is on the page backend/kernels.h.
 #pragma once
 
 #include "backend/backend.h"

@@ -1,0 +1,101 @@
+// AdamW in PyTorch's order: decay, then the moments, then the step. With a master the weight is its
+// rounding. A bf16 weight without a master, and a bf16 v, may round at random, keyed by (seed,
+// stream, element): to nearest, a step under half a unit in the last place would be lost every
+// time, and v with beta2 = 0.999 would never move. m moves by a tenth a step and rounds to nearest.
+// The step reads the moments as they were stored.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "backend/cpu/adamw.cpp"
+#include "backend/cpu/simd_targets.h"
+// The targets come first.
+#include "hwy/foreach_target.h"
+// Then what is compiled for each of them.
+#include "backend/cpu/adamw.h"
+#include "backend/cpu/cpu_kernels.h"
+#include "backend/cpu/floats-inl.h"
+#include "backend/cpu/parallel.h"
+#include "backend/cpu/philox-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace cairn::cpu::HWY_NAMESPACE {
+
+// Truncated after 16 random bits were added below the last place; infinities and NaN stay.
+HWY_INLINE V32 round_at_random(V32 value, W32 noise) {
+  const U32 words;
+  const auto bits = hn::BitCast(words, value);
+  const auto exponent = hn::Set(words, 0x7f800000u);
+  const auto special = hn::Eq(hn::And(bits, exponent), exponent);
+  const auto moved = hn::And(hn::Add(bits, noise), hn::Set(words, 0xffff0000u));
+  return hn::BitCast(F32(), hn::IfThenElse(special, bits, moved));
+}
+
+template <typename Extent>
+HWY_INLINE void update(const AdamW& settings, const AdamWParameter& p, int64_t i, Extent extent,
+                       bool weight_at_random, bool v_at_random, W32 noise) {
+  const F32 d;
+  const FloatsOut trained = p.master ? p.master : p.weight;
+  const V32 one = hn::Set(d, 1.0f);
+  const V32 gradient = hn::Mul(load(p.gradient, i, extent), hn::Set(d, settings.gradient_scale));
+
+  const V32 beta1 = hn::Set(d, settings.beta1), beta2 = hn::Set(d, settings.beta2);
+  const V32 m_before = load(p.m, i, extent);
+  const V32 m = store_and_reload(
+      hn::MulAdd(hn::Sub(gradient, m_before), hn::Sub(one, beta1), m_before), p.m, i, extent);
+  const V32 square = hn::Mul(hn::Mul(gradient, gradient), hn::Sub(one, beta2));
+  V32 v = hn::MulAdd(load(p.v, i, extent), beta2, square);
+  if (v_at_random) v = round_at_random(v, hn::ShiftRight<16>(noise));
+  v = store_and_reload(v, p.v, i, extent);
+
+  const V32 decay = hn::Set(d, 1.0f - settings.learning_rate * settings.weight_decay);
+  const V32 root2 = hn::Set(d, std::sqrt(settings.bias_correction2));
+  const V32 step = hn::Set(d, settings.learning_rate / settings.bias_correction1);
+  const V32 denominator = hn::Add(hn::Div(hn::Sqrt(v), root2), hn::Set(d, settings.epsilon));
+  V32 weight = hn::Mul(load(trained, i, extent), decay);
+  weight = hn::NegMulAdd(step, hn::Div(m, denominator), weight);
+  if (weight_at_random) weight = round_at_random(weight, hn::And(noise, hn::Set(U32(), 0xffffu)));
+  store(weight, trained, i, extent);
+  if (p.master) store(weight, p.weight, i, extent);
+}
+
+void update_range(const AdamW& settings, const AdamWParameter& p, int64_t begin, int64_t end) {
+  const bool weight_at_random = settings.stochastic_rounding && p.weight.is_bf16 && !p.master;
+  const bool v_at_random = settings.stochastic_rounding && p.v.is_bf16;
+  if (!weight_at_random && !v_at_random) {
+    for_each_vector(begin, end, [&](int64_t i, auto extent) HWY_ATTR {
+      update(settings, p, i, extent, false, false, hn::Zero(U32()));
+    });
+    return;
+  }
+  // One vector of draws gives four vectors of noise. Chunks begin at a multiple of that.
+  uint32_t words[4 * hn::MaxLanes(U32())];
+  const auto lanes = static_cast<int64_t>(hn::Lanes(U32()));
+  for (int64_t i = begin; i < end; i += 4 * lanes) {
+    philox_words(settings.seed, settings.stream, static_cast<uint64_t>(i / 4), words);
+    for_each_vector(i, std::min(end, i + 4 * lanes), [&](int64_t j, auto extent) HWY_ATTR {
+      update(settings, p, j, extent, weight_at_random, v_at_random,
+             hn::LoadU(U32(), words + (j - i)));
+    });
+  }
+}
+
+}  // namespace cairn::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace cairn::cpu {
+HWY_EXPORT(update_range);
+}  // namespace cairn::cpu
+
+namespace cairn {
+
+using namespace cpu;
+
+void CpuKernels::adamw(Stream, const AdamW& settings, ConstView gradient, View weight, View master,
+                       View m, View v) {
+  const AdamWParameter parameter{gradient, weight, master, m, v};
+  for_each_chunk(threads_, weight.elements(), kElementsPerChunk, [&](int64_t begin, int64_t end) {
+    HWY_DYNAMIC_DISPATCH(update_range)(settings, parameter, begin, end);
+  });
+}
+
+}  // namespace cairn
+#endif  // HWY_ONCE

@@ -1,0 +1,52 @@
+// The CPU's kernels: OpenMP over fixed chunks, SIMD chosen at run time, no allocation. Each subject
+// has its file; products and attention have a folder.
+#pragma once
+
+#include "backend/kernels.h"
+
+namespace cairn {
+
+class CpuKernels : public Kernels {
+ public:
+  explicit CpuKernels(int threads) : threads_(threads) {}
+
+  void fill_zero(Stream, View out) override;
+  void fill_random(Stream, const RandomFill&, View out) override;
+  void convert(Stream, ConstView in, View out) override;
+  void add(Stream, ConstView in, View inout) override;
+  void gather_rows(Stream, ConstView in, ConstView rows, View out) override;
+  void scatter_rows(Stream, ConstView in, ConstView rows, View out) override;
+
+  int64_t gemm_scratch_bytes() override;
+  void gemm(Stream, const Gemm&, View scratch) override;
+
+  void embedding_forward(Stream, ConstView ids, ConstView table, View out) override;
+  void embedding_backward(Stream, ConstView ids, ConstView d_out, View d_table) override;
+  void rms_norm_forward(Stream, ConstView x, ConstView weight, float epsilon, View y,
+                        View rstd) override;
+  int64_t rms_norm_backward_scratch_bytes(int64_t hidden) override;
+  void rms_norm_backward(Stream, ConstView d_y, ConstView x, ConstView weight, ConstView rstd,
+                         View d_x, View d_weight, View scratch) override;
+  void rope(Stream, ConstView positions, ConstView table, bool inverse, View inout) override;
+  int64_t attention_scratch_bytes(int64_t head_dim, bool backward) override;
+  void attention_forward(Stream, const Attention&, View out, View log_sum_exp,
+                         View scratch) override;
+  void attention_backward(Stream, const Attention&, ConstView out, ConstView log_sum_exp,
+                          ConstView d_out, View delta, View d_q, View d_k, View d_v,
+                          View scratch) override;
+  void swiglu_forward(Stream, ConstView gate, ConstView up, View out) override;
+  void swiglu_backward(Stream, ConstView d_out, ConstView gate, ConstView up, View d_gate,
+                       View d_up) override;
+  void cross_entropy(Stream, ConstView labels, float scale, bool gradient, View logits,
+                     View row_loss) override;
+
+  int64_t sum_of_squares_scratch_bytes() override;
+  void sum_of_squares(Stream, ConstView in, View out, View scratch) override;
+  void adamw(Stream, const AdamW&, ConstView gradient, View weight, View master, View m,
+             View v) override;
+
+ private:
+  int threads_;
+};
+
+}  // namespace cairn

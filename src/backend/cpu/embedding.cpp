@@ -1,0 +1,68 @@
+// The embedding table. Its gradient is added in the order of tokens by the thread that owns the
+// columns, so that repeated tokens sum the same way whatever the thread count.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "backend/cpu/embedding.cpp"
+#include "backend/cpu/simd_targets.h"
+// The targets come first.
+#include "hwy/foreach_target.h"
+// Then what is compiled for each of them.
+#include "backend/cpu/cpu_kernels.h"
+#include "backend/cpu/floats-inl.h"
+#include "backend/cpu/parallel.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace cairn::cpu::HWY_NAMESPACE {
+
+void look_up_tokens(const int32_t* ids, FloatsIn table, FloatsOut out, int64_t hidden,
+                    int64_t begin, int64_t end) {
+  for (int64_t token = begin; token < end; ++token) {
+    const int64_t from = ids[token] * hidden, to = token * hidden;
+    for_each_vector(0, hidden, [&](int64_t i, auto extent) HWY_ATTR {
+      store(load(table, from + i, extent), out, to + i, extent);
+    });
+  }
+}
+
+// Columns [begin, end) of all tokens.
+void add_to_table(const int32_t* ids, FloatsIn d_out, FloatsOut d_table, int64_t tokens,
+                  int64_t hidden, int64_t begin, int64_t end) {
+  const FloatsIn before(d_table);
+  for (int64_t token = 0; token < tokens; ++token) {
+    const int64_t to = ids[token] * hidden, from = token * hidden;
+    for_each_vector(begin, end, [&](int64_t i, auto extent) HWY_ATTR {
+      const V32 sum = hn::Add(load(before, to + i, extent), load(d_out, from + i, extent));
+      store(sum, d_table, to + i, extent);
+    });
+  }
+}
+
+}  // namespace cairn::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace cairn::cpu {
+HWY_EXPORT(look_up_tokens);
+HWY_EXPORT(add_to_table);
+}  // namespace cairn::cpu
+
+namespace cairn {
+
+using namespace cpu;
+
+void CpuKernels::embedding_forward(Stream, ConstView ids, ConstView table, View out) {
+  const int64_t hidden = out.columns();
+  for_each_chunk(threads_, out.rows(), rows_per_chunk(hidden), [&](int64_t begin, int64_t end) {
+    HWY_DYNAMIC_DISPATCH(look_up_tokens)(ids.as<int32_t>(), table, out, hidden, begin, end);
+  });
+}
+
+void CpuKernels::embedding_backward(Stream, ConstView ids, ConstView d_out, View d_table) {
+  const int64_t tokens = d_out.rows(), hidden = d_out.columns();
+  for_each_chunk(threads_, hidden, kColumnsPerChunk, [&](int64_t begin, int64_t end) {
+    HWY_DYNAMIC_DISPATCH(add_to_table)
+    (ids.as<int32_t>(), d_out, d_table, tokens, hidden, begin, end);
+  });
+}
+
+}  // namespace cairn
+#endif  // HWY_ONCE

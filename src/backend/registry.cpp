@@ -1,0 +1,55 @@
+#include "backend/registry.h"
+
+#include <fmt/format.h>
+
+#include "backend/cpu/cores.h"
+#include "backend/cpu/cpu_backend.h"
+#include "backend/rehearsal/rehearsal_device.h"
+#include "backend/rehearsal/rehearsal_kernels.h"
+#include "base/error.h"
+
+namespace cairn {
+namespace {
+
+class OpenRehearsal : public RehearsalBackend {
+ public:
+  explicit OpenRehearsal(const TargetProfile& profile)
+      : profile_(profile), kernels_(std::make_unique<CpuKernels>(profile.threads)) {}
+  Device& device() override { return device_; }
+  Kernels& kernels() override { return kernels_; }
+  const TargetProfile& profile() const override { return profile_; }
+  Work work() const override { return kernels_.work(); }
+  void reset_work() override { kernels_.reset_work(); }
+
+ private:
+  TargetProfile profile_;
+  RehearsalDevice device_;
+  RehearsalKernels kernels_;
+};
+
+}  // namespace
+
+std::unique_ptr<Backend> open_backend(const std::string& device, int threads) {
+  if (device == "cpu" || device == "auto")
+    return std::make_unique<CpuBackend>(cpu_profile(threads));
+  if (device == "cuda" || device.starts_with("cuda:"))
+    throw UserError(fmt::format(
+        "device '{}' is not built: configure with preset cuda, or write device: cpu", device));
+  throw UserError(fmt::format("device '{}' is not known; write one of auto, cpu, cuda:N", device));
+}
+
+std::unique_ptr<RehearsalBackend> open_rehearsal(const TargetProfile& profile) {
+  return std::make_unique<OpenRehearsal>(profile);
+}
+
+TargetProfile cpu_profile(int threads) {
+  if (threads < 0)
+    throw UserError(fmt::format(
+        "threads is {}; write a positive number, or 0 for every core this process may use",
+        threads));
+  TargetProfile profile;
+  profile.threads = threads > 0 ? threads : cpu::usable_cores();
+  return profile;
+}
+
+}  // namespace cairn

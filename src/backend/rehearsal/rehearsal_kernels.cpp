@@ -1,0 +1,109 @@
+// What each kernel costs. An operand that is read and written counts twice; a gathered table counts
+// the rows that are read. Attention counts one segment of all tokens: lengths of segments are data,
+// which a rehearsal does not read.
+#include "backend/rehearsal/rehearsal_kernels.h"
+
+namespace cairn {
+namespace {
+
+// Two products of every query with the keys it sees.
+double attention_flops(const Attention& attention) {
+  const auto queries = static_cast<double>(attention.q.shape()[0]);
+  const auto keys = static_cast<double>(attention.k.shape()[0]);
+  const auto width = static_cast<double>(attention.q.columns());
+  // The last `queries` of `keys` positions: all earlier keys, and half of their own square.
+  const double pairs = queries * (keys - queries) + queries * (queries + 1) / 2;
+  return 4 * pairs * width;
+}
+
+// Backward recomputes the scores and has four products more.
+constexpr double kBackwardOverForward = 2.5;
+
+}  // namespace
+
+void RehearsalKernels::fill_zero(Stream, View out) { count_bytes(out); }
+void RehearsalKernels::fill_random(Stream, const RandomFill&, View out) { count_bytes(out); }
+void RehearsalKernels::convert(Stream, ConstView in, View out) { count_bytes(in, out); }
+void RehearsalKernels::add(Stream, ConstView in, View inout) { count_bytes(in, inout, inout); }
+void RehearsalKernels::gather_rows(Stream, ConstView, ConstView rows, View out) {
+  count_bytes(rows, out, out);
+}
+void RehearsalKernels::scatter_rows(Stream, ConstView in, ConstView rows, View out) {
+  count_bytes(rows, in, in, out);
+}
+
+int64_t RehearsalKernels::gemm_scratch_bytes() { return target_->gemm_scratch_bytes(); }
+
+void RehearsalKernels::gemm(Stream, const Gemm& gemm, View) {
+  const auto depth = static_cast<double>(gemm.transpose_a ? gemm.a.rows() : gemm.a.columns());
+  work_.gemm_flops += 2 * static_cast<double>(gemm.c.elements()) * depth;
+  if (gemm.fold.scale != 0)
+    work_.gemm_flops +=
+        2 * static_cast<double>(gemm.b.elements()) * static_cast<double>(gemm.fold.up.columns());
+}
+
+void RehearsalKernels::embedding_forward(Stream, ConstView ids, ConstView, View out) {
+  count_bytes(ids, out, out);
+}
+void RehearsalKernels::embedding_backward(Stream, ConstView ids, ConstView d_out, View) {
+  count_bytes(ids, d_out, d_out, d_out);
+}
+
+void RehearsalKernels::rms_norm_forward(Stream, ConstView x, ConstView weight, float, View y,
+                                        View rstd) {
+  count_bytes(x, weight, y, rstd);
+}
+int64_t RehearsalKernels::rms_norm_backward_scratch_bytes(int64_t hidden) {
+  return target_->rms_norm_backward_scratch_bytes(hidden);
+}
+void RehearsalKernels::rms_norm_backward(Stream, ConstView d_y, ConstView x, ConstView weight,
+                                         ConstView rstd, View d_x, View d_weight, View) {
+  count_bytes(d_y, x, weight, rstd, d_x, d_x);
+  if (d_weight) count_bytes(d_y, x, d_weight, d_weight);
+}
+
+void RehearsalKernels::rope(Stream, ConstView positions, ConstView, bool, View inout) {
+  count_bytes(positions, inout, inout);
+}
+
+int64_t RehearsalKernels::attention_scratch_bytes(int64_t head_dim, bool backward) {
+  return target_->attention_scratch_bytes(head_dim, backward);
+}
+void RehearsalKernels::attention_forward(Stream, const Attention& attention, View, View, View) {
+  work_.gemm_flops += attention_flops(attention);
+}
+void RehearsalKernels::attention_backward(Stream, const Attention& attention, ConstView, ConstView,
+                                          ConstView, View, View, View, View, View) {
+  work_.gemm_flops += kBackwardOverForward * attention_flops(attention);
+}
+
+void RehearsalKernels::swiglu_forward(Stream, ConstView gate, ConstView up, View out) {
+  count_bytes(gate, up, out);
+}
+void RehearsalKernels::swiglu_backward(Stream, ConstView d_out, ConstView gate, ConstView up,
+                                       View d_gate, View d_up) {
+  count_bytes(d_out, gate, up, d_gate, d_up);
+}
+
+void RehearsalKernels::cross_entropy(Stream, ConstView labels, float, bool gradient, View logits,
+                                     View row_loss) {
+  count_bytes(labels, logits, row_loss);
+  if (gradient) count_bytes(logits);
+}
+
+int64_t RehearsalKernels::sum_of_squares_scratch_bytes() {
+  return target_->sum_of_squares_scratch_bytes();
+}
+void RehearsalKernels::sum_of_squares(Stream, ConstView in, View out, View) {
+  count_bytes(in, out);
+}
+void RehearsalKernels::adamw(Stream, const AdamW&, ConstView gradient, View weight, View master,
+                             View m, View v) {
+  count_bytes(gradient, weight, m, m, v, v);
+  if (master)
+    count_bytes(master, master);
+  else
+    count_bytes(weight);
+}
+
+}  // namespace cairn

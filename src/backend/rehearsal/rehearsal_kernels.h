@@ -1,0 +1,64 @@
+// Kernels that touch no memory and count work: floating-point operations of products, bytes moved
+// by everything else. Scratch sizes are those of the target's own kernels.
+#pragma once
+
+#include <memory>
+
+#include "backend/registry.h"
+
+namespace cairn {
+
+class RehearsalKernels : public Kernels {
+ public:
+  // `target` is asked for scratch sizes only.
+  explicit RehearsalKernels(std::unique_ptr<Kernels> target) : target_(std::move(target)) {}
+
+  void fill_zero(Stream, View out) override;
+  void fill_random(Stream, const RandomFill&, View out) override;
+  void convert(Stream, ConstView in, View out) override;
+  void add(Stream, ConstView in, View inout) override;
+  void gather_rows(Stream, ConstView in, ConstView rows, View out) override;
+  void scatter_rows(Stream, ConstView in, ConstView rows, View out) override;
+
+  int64_t gemm_scratch_bytes() override;
+  void gemm(Stream, const Gemm&, View scratch) override;
+
+  void embedding_forward(Stream, ConstView ids, ConstView table, View out) override;
+  void embedding_backward(Stream, ConstView ids, ConstView d_out, View d_table) override;
+  void rms_norm_forward(Stream, ConstView x, ConstView weight, float epsilon, View y,
+                        View rstd) override;
+  int64_t rms_norm_backward_scratch_bytes(int64_t hidden) override;
+  void rms_norm_backward(Stream, ConstView d_y, ConstView x, ConstView weight, ConstView rstd,
+                         View d_x, View d_weight, View scratch) override;
+  void rope(Stream, ConstView positions, ConstView table, bool inverse, View inout) override;
+  int64_t attention_scratch_bytes(int64_t head_dim, bool backward) override;
+  void attention_forward(Stream, const Attention&, View out, View log_sum_exp,
+                         View scratch) override;
+  void attention_backward(Stream, const Attention&, ConstView out, ConstView log_sum_exp,
+                          ConstView d_out, View delta, View d_q, View d_k, View d_v,
+                          View scratch) override;
+  void swiglu_forward(Stream, ConstView gate, ConstView up, View out) override;
+  void swiglu_backward(Stream, ConstView d_out, ConstView gate, ConstView up, View d_gate,
+                       View d_up) override;
+  void cross_entropy(Stream, ConstView labels, float scale, bool gradient, View logits,
+                     View row_loss) override;
+
+  int64_t sum_of_squares_scratch_bytes() override;
+  void sum_of_squares(Stream, ConstView in, View out, View scratch) override;
+  void adamw(Stream, const AdamW&, ConstView gradient, View weight, View master, View m,
+             View v) override;
+
+  const Work& work() const { return work_; }
+  void reset_work() { work_ = {}; }
+
+ private:
+  template <typename... Views>
+  void count_bytes(const Views&... views) {
+    work_.bytes_moved += (static_cast<double>(views.bytes()) + ...);
+  }
+
+  std::unique_ptr<Kernels> target_;
+  Work work_;
+};
+
+}  // namespace cairn

@@ -1,0 +1,65 @@
+#include "ops/attention.h"
+
+#include "ops/check.h"
+
+namespace cairn::ops {
+namespace {
+
+void check_inputs(std::string_view op, const Attention& attention) {
+  const Shape &q = attention.q.shape(), &k = attention.k.shape();
+  CAIRN_CHECK(q.rank() == 3 && k.rank() == 3,
+              "[{}] wanted q and k of shape [tokens, heads, head_dim], got {} and {}", op,
+              q.to_string(), k.to_string());
+  CAIRN_CHECK(k[1] > 0 && q[1] % k[1] == 0 && q[2] == k[2],
+              "[{}] wanted query heads in whole groups of key heads of one size, got {} and {}", op,
+              q.to_string(), k.to_string());
+  check_shape(op, "v", attention.v, k);
+  check_float(op, "q", attention.q);
+  check_float(op, "k", attention.k);
+  check_float(op, "v", attention.v);
+  check_dtype(op, "cu_queries", attention.cu_queries, DType::i32);
+  check_dtype(op, "cu_keys", attention.cu_keys, DType::i32);
+  check_elements(op, "cu_keys", attention.cu_keys, attention.cu_queries.elements());
+}
+
+void check_results(std::string_view op, const Attention& attention, ConstView out,
+                   ConstView log_sum_exp) {
+  check_float(op, "out", out);
+  check_shape(op, "out", out, attention.q.shape());
+  check_dtype(op, "log_sum_exp", log_sum_exp, DType::f32);
+  check_matrix(op, "log_sum_exp", log_sum_exp, attention.q.shape()[0], attention.q.shape()[1]);
+}
+
+void check_gradient(std::string_view name, ConstView gradient, const Shape& shape) {
+  check_dtype("attention_backward", name, gradient, DType::f32);
+  check_shape("attention_backward", name, gradient, shape);
+}
+
+}  // namespace
+
+void attention_forward(const Exec& exec, const Attention& attention, View out, View log_sum_exp) {
+  check_inputs("attention_forward", attention);
+  check_results("attention_forward", attention, out, log_sum_exp);
+  const int64_t head_dim = attention.q.shape()[2];
+  Tensor scratch = exec.make_scratch("attention scratch",
+                                     exec.kernels().attention_scratch_bytes(head_dim, false));
+  exec.kernels().attention_forward(exec.stream, attention, out, log_sum_exp, scratch.view());
+}
+
+void attention_backward(const Exec& exec, const Attention& attention, ConstView out,
+                        ConstView log_sum_exp, ConstView d_out, View d_q, View d_k, View d_v) {
+  check_inputs("attention_backward", attention);
+  check_results("attention_backward", attention, out, log_sum_exp);
+  const Shape& q = attention.q.shape();
+  check_gradient("d_out", d_out, q);
+  check_gradient("d_q", d_q, q);
+  check_gradient("d_k", d_k, attention.k.shape());
+  check_gradient("d_v", d_v, attention.k.shape());
+  Tensor delta = exec.make(Account::workspace, "attention delta", DType::f32, {q[0], q[1]});
+  Tensor scratch =
+      exec.make_scratch("attention scratch", exec.kernels().attention_scratch_bytes(q[2], true));
+  exec.kernels().attention_backward(exec.stream, attention, out, log_sum_exp, d_out, delta.view(),
+                                    d_q, d_k, d_v, scratch.view());
+}
+
+}  // namespace cairn::ops

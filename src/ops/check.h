@@ -1,0 +1,42 @@
+// The checks that ops make of their arguments. They run in rehearsal too, so a wrong shape is found
+// before anything is loaded.
+#pragma once
+
+#include <string_view>
+
+#include "base/error.h"
+#include "memory/view.h"
+
+namespace cairn::ops {
+
+// Rows and columns count; how many axes the columns are split into does not.
+inline void check_matrix(std::string_view op, std::string_view name, ConstView view, int64_t rows,
+                         int64_t columns) {
+  CAIRN_CHECK(view.rows() == rows && view.columns() == columns,
+              "[{}] wanted {} of {} rows and {} columns, got {}", op, name, rows, columns,
+              view.shape().to_string());
+}
+
+inline void check_shape(std::string_view op, std::string_view name, ConstView view,
+                        const Shape& shape) {
+  CAIRN_CHECK(view.shape() == shape, "[{}] wanted {} of shape {}, got {}", op, name,
+              shape.to_string(), view.shape().to_string());
+}
+
+inline void check_elements(std::string_view op, std::string_view name, ConstView view,
+                           int64_t elements) {
+  CAIRN_CHECK(view.elements() == elements, "[{}] wanted {} of {} elements, got {}", op, name,
+              elements, view.shape().to_string());
+}
+
+inline void check_dtype(std::string_view op, std::string_view name, ConstView view, DType dtype) {
+  CAIRN_CHECK(view.dtype() == dtype, "[{}] wanted {} in {}, got {}", op, name, name_of(dtype),
+              name_of(view.dtype()));
+}
+
+inline void check_float(std::string_view op, std::string_view name, ConstView view) {
+  CAIRN_CHECK(view.dtype() == DType::f32 || view.dtype() == DType::bf16,
+              "[{}] wanted {} in f32 or bf16, got {}", op, name, name_of(view.dtype()));
+}
+
+}  // namespace cairn::ops
