@@ -45,8 +45,7 @@ class ChatTemplate {
   std::vector<int32_t> encode_prompt(
       const Conversation& conversation, const Tokenizer& tokenizer,
       const std::optional<std::string>& default_system = std::nullopt) const;
-  // Ids that end an answer. A stop word that the tokenizer lacks is left out; then its own
-  // end-of-text stands in.
+  // Ids that end an answer: the stop words that are tokens, then the tokenizer's own end of text.
   std::vector<int32_t> stop_ids(const Tokenizer& tokenizer) const;
   // Markers of this template that this tokenizer has no single token for: they are spelled out as
   // text, which works but trains worse. Empty is the normal answer.

@@ -27,7 +27,7 @@ struct DatasetOptions {
 // What became of the records of one data set.
 struct DatasetCounts {
   std::string name;
-  int64_t records = 0;         // found; reading stops once max_samples are used
+  int64_t records = 0;         // found; reading stops at max_samples
   int64_t used = 0;            // rows handed on
   int64_t repeated = 0;        // of those, drawn again because num_samples exceeds the records
   int64_t blank_lines = 0;     // no records, skipped

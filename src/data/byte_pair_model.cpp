@@ -1,0 +1,262 @@
+// Reading a BPE model and merging pieces with it.
+#include "data/byte_pair_model.h"
+
+#include <algorithm>
+#include <bit>
+#include <mutex>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "data/byte_level.h"
+#include "data/json_field.h"
+
+namespace cairn {
+
+using nlohmann::json;
+
+namespace {
+
+constexpr const char* kWhere = "tokenizer.json: model";
+constexpr uint32_t kNoRank = UINT32_MAX;
+constexpr size_t kLongestRemembered = 64;  // bytes
+constexpr size_t kMostRemembered = 1 << 17;
+
+struct Merge {
+  uint32_t rank = kNoRank;
+  int32_t id = -1;  // of the merged token
+};
+
+uint64_t key_of(int32_t left, int32_t right) {
+  return (uint64_t{static_cast<uint32_t>(left)} << 32) | static_cast<uint32_t>(right);
+}
+
+// One symbol of a piece being merged: a doubly linked list over an array.
+struct Symbol {
+  int32_t id;
+  int32_t previous;
+  int32_t next;
+};
+
+// A pair that may merge; stale once either side has changed, which its rank then betrays.
+struct Candidate {
+  uint32_t rank;
+  int32_t left;
+  bool operator>(const Candidate& other) const {
+    return rank != other.rank ? rank > other.rank : left > other.left;
+  }
+};
+
+struct TransparentHash {
+  using is_transparent = void;
+  size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
+};
+
+}  // namespace
+
+// Open addressing over (left id, right id); half empty, so that a miss costs one or two probes.
+struct BytePairModel::Merges {
+  explicit Merges(size_t count)
+      : slots(std::bit_ceil(2 * count + 2)), shift(64 - std::countr_zero(slots.size())) {}
+
+  Merge find(int32_t left, int32_t right) const {
+    const uint64_t key = key_of(left, right);
+    for (size_t at = first_slot(key);; at = (at + 1) & (slots.size() - 1)) {
+      if (slots[at].merge.rank == kNoRank) return {};
+      if (slots[at].key == key) return slots[at].merge;
+    }
+  }
+  // Of a pair written twice the last rank holds, as in the Hugging Face library.
+  void add(int32_t left, int32_t right, Merge merge) {
+    const uint64_t key = key_of(left, right);
+    size_t at = first_slot(key);
+    while (slots[at].merge.rank != kNoRank && slots[at].key != key)
+      at = (at + 1) & (slots.size() - 1);
+    slots[at] = {key, merge};
+  }
+
+ private:
+  struct Slot {
+    uint64_t key = 0;
+    Merge merge;
+  };
+  // Fibonacci hashing: the high bits of the product are the well-mixed ones.
+  size_t first_slot(uint64_t key) const { return (key * 0x9E3779B97F4A7C15) >> shift; }
+
+  std::vector<Slot> slots;
+  int shift;
+};
+
+struct BytePairModel::Cache {
+  std::mutex mutex;
+  std::unordered_map<std::string, std::vector<int32_t>, TransparentHash, std::equal_to<>> ids;
+};
+
+BytePairModel::BytePairModel(const json& description) : cache_(std::make_unique<Cache>()) {
+  read_vocabulary(field_of(description, "vocab", kWhere));
+  read_flags(description);
+  read_merges(field_of(description, "merges", kWhere));
+}
+
+BytePairModel::BytePairModel(BytePairModel&&) noexcept = default;
+BytePairModel& BytePairModel::operator=(BytePairModel&&) noexcept = default;
+BytePairModel::~BytePairModel() = default;
+
+void BytePairModel::read_vocabulary(const json& vocabulary) {
+  if (!vocabulary.is_object() || vocabulary.empty())
+    throw DamagedFile(fmt::format("{}: `vocab` should be an object of token and id, but is {}",
+                                  kWhere, vocabulary.is_object() ? "empty" : "something else"));
+  std::fill(std::begin(byte_ids_), std::end(byte_ids_), -1);
+  vocabulary_.reserve(vocabulary.size());
+  for (const auto& [token, value] : vocabulary.items()) {
+    const int32_t id = id_from(value, kWhere);
+    vocabulary_.emplace(token, id);
+    const auto bytes = bytes_from_alphabet(token);
+    if (bytes && bytes->size() == 1) byte_ids_[static_cast<unsigned char>((*bytes)[0])] = id;
+  }
+}
+
+void BytePairModel::read_flags(const json& description) {
+  for (const char* key : {"continuing_subword_prefix", "end_of_word_suffix"})
+    if (!string_field(description, key, "", kWhere).empty())
+      throw UserError(fmt::format("{}: `{}` is not built for byte-level BPE", kWhere, key));
+  const json& dropout = field_of(description, "dropout", kWhere);
+  if (!dropout.is_null() && dropout != 0)
+    throw UserError(
+        fmt::format("{}: `dropout` {} would make token ids random, which is not built; "
+                    "set it to null",
+                    kWhere, dropout.dump()));
+  const bool complete =
+      std::find(std::begin(byte_ids_), std::end(byte_ids_), -1) == std::end(byte_ids_);
+  if (bool_field(description, "byte_fallback", false, kWhere) && !complete)
+    throw UserError(fmt::format("{}: `byte_fallback` is not built for byte-level BPE", kWhere));
+  const std::string unknown = string_field(description, "unk_token", "", kWhere);
+  if (!unknown.empty() && !(unknown_ = id_of(unknown)))
+    throw DamagedFile(fmt::format("{}: `vocab` lacks the unk_token \"{}\"", kWhere, unknown));
+  fuse_unknown_ = bool_field(description, "fuse_unk", false, kWhere);
+  ignore_merges_ = bool_field(description, "ignore_merges", false, kWhere);
+  if (ignore_merges_)
+    for (const auto& [token, id] : vocabulary_)
+      if (auto bytes = bytes_from_alphabet(token)) whole_.emplace(std::move(*bytes), id);
+}
+
+void BytePairModel::read_merges(const json& merges) {
+  if (!merges.is_array())
+    throw DamagedFile(
+        fmt::format("{}: `merges` should be a list, but is a JSON {}", kWhere, merges.type_name()));
+  merges_ = std::make_unique<Merges>(merges.size());
+  uint32_t rank = 0;
+  for (const json& entry : merges) {
+    if (entry.is_array() && entry.size() == 2 && entry[0].is_string() && entry[1].is_string()) {
+      add_merge(rank++, entry[0].get_ref<const std::string&>(),
+                entry[1].get_ref<const std::string&>());
+      continue;
+    }
+    const std::string text = entry.is_string() ? entry.get<std::string>() : "";
+    const size_t space = text.find(' ');
+    if (space == text.npos || text.find(' ', space + 1) != text.npos)
+      throw DamagedFile(fmt::format(
+          "{}: `merges` entry {} should be \"left right\" with one space, or a pair [left, right], "
+          "but is {}",
+          kWhere, rank, entry.dump()));
+    add_merge(rank++, text.substr(0, space), text.substr(space + 1));
+  }
+}
+
+void BytePairModel::add_merge(uint32_t rank, const std::string& left, const std::string& right) {
+  const auto known_id = [&](const std::string& token) {
+    const auto id = id_of(token);
+    if (!id)
+      throw DamagedFile(
+          fmt::format("{}: `merges` entry {} joins \"{}\" and \"{}\", but `vocab` "
+                      "lacks \"{}\"",
+                      kWhere, rank, left, right, token));
+    return *id;
+  };
+  const int32_t left_id = known_id(left), right_id = known_id(right);
+  merges_->add(left_id, right_id, {rank, known_id(left + right)});
+}
+
+std::optional<int32_t> BytePairModel::id_of(std::string_view token) const {
+  const auto found = vocabulary_.find(std::string(token));
+  if (found == vocabulary_.end()) return std::nullopt;
+  return found->second;
+}
+
+void BytePairModel::encode(std::string_view piece, std::vector<int32_t>& ids) const {
+  if (ignore_merges_) {
+    const auto found = whole_.find(std::string(piece));
+    if (found != whole_.end()) {
+      ids.push_back(found->second);
+      return;
+    }
+  }
+  if (piece.size() > kLongestRemembered) return merge(piece, ids);
+  {
+    const std::lock_guard lock(cache_->mutex);
+    const auto found = cache_->ids.find(piece);
+    if (found != cache_->ids.end()) {
+      ids.insert(ids.end(), found->second.begin(), found->second.end());
+      return;
+    }
+  }
+  const size_t before = ids.size();
+  merge(piece, ids);
+  const std::lock_guard lock(cache_->mutex);
+  if (cache_->ids.size() < kMostRemembered)
+    cache_->ids.emplace(
+        piece, std::vector<int32_t>(ids.begin() + static_cast<ptrdiff_t>(before), ids.end()));
+}
+
+void BytePairModel::merge(std::string_view piece, std::vector<int32_t>& ids) const {
+  std::vector<Symbol> symbols;
+  symbols.reserve(piece.size());
+  for (size_t i = 0; i < piece.size(); ++i) {
+    int32_t id = byte_ids_[static_cast<unsigned char>(piece[i])];
+    if (id < 0) {
+      if (!unknown_ || (fuse_unknown_ && !symbols.empty() && symbols.back().id == *unknown_))
+        continue;
+      id = *unknown_;
+    }
+    const auto at = static_cast<int32_t>(symbols.size());
+    symbols.push_back({id, at - 1, at + 1});
+  }
+  if (symbols.empty()) return;
+  symbols.back().next = -1;
+
+  std::vector<Candidate> heap;
+  const auto pair_at = [&](int32_t left) {
+    const int32_t right = symbols[static_cast<size_t>(left)].next;
+    return right < 0 ? Merge()
+                     : merges_->find(symbols[static_cast<size_t>(left)].id,
+                                     symbols[static_cast<size_t>(right)].id);
+  };
+  const auto offer = [&](int32_t left) {
+    if (left < 0) return;
+    const Merge pair = pair_at(left);
+    if (pair.rank == kNoRank) return;
+    heap.push_back({pair.rank, left});
+    std::push_heap(heap.begin(), heap.end(), std::greater<>());
+  };
+  heap.reserve(symbols.size());
+  for (int32_t left = 0; left < static_cast<int32_t>(symbols.size()); ++left) offer(left);
+  while (!heap.empty()) {
+    const Candidate best = heap.front();
+    std::pop_heap(heap.begin(), heap.end(), std::greater<>());
+    heap.pop_back();
+    Symbol& left = symbols[static_cast<size_t>(best.left)];
+    if (left.id < 0) continue;
+    const Merge pair = pair_at(best.left);
+    if (pair.rank != best.rank) continue;
+    Symbol& right = symbols[static_cast<size_t>(left.next)];
+    left.id = pair.id;
+    left.next = right.next;
+    right.id = -1;
+    if (left.next >= 0) symbols[static_cast<size_t>(left.next)].previous = best.left;
+    offer(best.left);
+    offer(left.previous);
+  }
+  for (int32_t at = 0; at >= 0; at = symbols[static_cast<size_t>(at)].next)
+    ids.push_back(symbols[static_cast<size_t>(at)].id);
+}
+
+}  // namespace cairn

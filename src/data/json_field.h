@@ -1,0 +1,22 @@
+// Typed reads of one field of a JSON object, where null and absent mean the default. A field of the
+// wrong kind is named in the error; `where` says whose field it is ("tokenizer.json: model").
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+
+namespace cairn {
+
+// The field, or null when it is absent. Throws DamagedFile when `object` is no object.
+const nlohmann::json& field_of(const nlohmann::json& object, const char* key,
+                               std::string_view where);
+
+bool bool_field(const nlohmann::json& object, const char* key, bool absent, std::string_view where);
+std::string string_field(const nlohmann::json& object, const char* key, std::string_view absent,
+                         std::string_view where);
+// An id of a token: 0 .. 2^31 - 1.
+int32_t id_from(const nlohmann::json& value, std::string_view where);
+
+}  // namespace cairn

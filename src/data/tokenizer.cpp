@@ -1,0 +1,241 @@
+// Reading tokenizer.json into its parts, and running text through them: added tokens, normal form,
+// added tokens again, pieces, merges.
+#include "data/tokenizer.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <unordered_map>
+#include <utility>
+
+#include "base/error.h"
+#include "data/added_tokens.h"
+#include "data/byte_level.h"
+#include "data/byte_pair_model.h"
+#include "data/json_field.h"
+#include "data/normalizer.h"
+#include "data/pre_tokenizer.h"
+#include "data/utf8.h"
+
+namespace cairn {
+
+using nlohmann::json;
+
+struct Tokenizer::Parts {
+  explicit Parts(const json& tokenizer_json);
+
+  void add_token(AddedToken token);
+  void read_added_tokens(const json& list);
+  void read_config(const json& config);
+  void fill_token_texts();
+  std::optional<int32_t> id_of(std::string_view token) const;
+  std::optional<int32_t> special_from(const json& config, const char* key) const;
+  void encode_text(std::string_view text, std::vector<int32_t>& ids) const;
+
+  struct TokenText {
+    std::string bytes;  // what the id reads as
+    bool known = false;
+    bool special = false;
+  };
+
+  Normalizer normalizer;
+  PreTokenizer pre_tokenizer;
+  BytePairModel model;
+  AddedTokenMatcher raw_matcher;         // on the text as given
+  AddedTokenMatcher normalized_matcher;  // on normalized text
+  std::unordered_map<std::string, int32_t> added_ids;
+  std::vector<AddedToken> added;
+  std::vector<TokenText> texts;  // [vocab_size]
+  std::optional<int32_t> bos, eos, pad;
+};
+
+namespace {
+
+constexpr const char* kWhere = "tokenizer.json";
+
+const json& model_of(const json& tokenizer_json) {
+  const json& model = field_of(tokenizer_json, "model", kWhere);
+  if (!model.is_object())
+    throw DamagedFile("tokenizer.json has no `model` object; is it the tokenizer.json of a model?");
+  // Old files leave the type out; they can still be told by their fields.
+  const std::string type =
+      string_field(model, "type", model.contains("merges") ? "BPE" : "", kWhere);
+  if (type != "BPE")
+    throw UserError(fmt::format(
+        "tokenizer.json (version {}) holds a model of type \"{}\", which is not built; built is "
+        "byte-level BPE (GPT-2, Llama 3, Qwen, SmolLM)",
+        string_field(tokenizer_json, "version", "unknown", kWhere), type));
+  return model;
+}
+
+void check_decoder(const json& decoder) {
+  if (decoder.is_null()) return;
+  const std::string type = string_field(decoder, "type", "", "tokenizer.json: decoder");
+  if (type != "ByteLevel")
+    throw UserError(fmt::format(
+        "tokenizer.json asks for the decoder type \"{}\", which is not built; built is ByteLevel",
+        type));
+}
+
+AddedToken added_token_from(const json& entry, int32_t id, std::string_view where) {
+  AddedToken token;
+  token.id = id;
+  token.content = string_field(entry, "content", "", where);
+  token.single_word = bool_field(entry, "single_word", false, where);
+  token.lstrip = bool_field(entry, "lstrip", false, where);
+  token.rstrip = bool_field(entry, "rstrip", false, where);
+  token.special = bool_field(entry, "special", false, where);
+  token.normalized = bool_field(entry, "normalized", !token.special, where);
+  return token;
+}
+
+}  // namespace
+
+Tokenizer::Parts::Parts(const json& tokenizer_json)
+    : normalizer(field_of(tokenizer_json, "normalizer", kWhere)),
+      pre_tokenizer(field_of(tokenizer_json, "pre_tokenizer", kWhere)),
+      model(model_of(tokenizer_json)) {
+  check_decoder(field_of(tokenizer_json, "decoder", kWhere));
+  read_added_tokens(field_of(tokenizer_json, "added_tokens", kWhere));
+}
+
+void Tokenizer::Parts::read_added_tokens(const json& list) {
+  constexpr const char* kList = "tokenizer.json: added_tokens";
+  if (list.is_null()) return;
+  if (!list.is_array()) throw DamagedFile(fmt::format("{} should be a list", kList));
+  for (const json& entry : list)
+    add_token(added_token_from(entry, id_from(field_of(entry, "id", kList), kList), kList));
+}
+
+void Tokenizer::Parts::add_token(AddedToken token) {
+  if (token.content.empty()) return;
+  // A token that the vocabulary holds keeps the vocabulary's id.
+  token.id = model.id_of(token.content).value_or(token.id);
+  if (!added_ids.emplace(token.content, token.id).second) return;
+  if (token.normalized) {
+    const std::string text = normalizer.normalize(token.content);
+    if (!text.empty()) normalized_matcher.add(text, token);
+  } else {
+    raw_matcher.add(token.content, token);
+  }
+  added.push_back(std::move(token));
+}
+
+void Tokenizer::Parts::read_config(const json& config) {
+  constexpr const char* kDecoder = "tokenizer_config.json: added_tokens_decoder";
+  if (!config.is_null()) {
+    const json& listed = field_of(config, "added_tokens_decoder", "tokenizer_config.json");
+    if (listed.is_object())
+      for (const auto& [key, entry] : listed.items()) {
+        const json id = json::parse(key, nullptr, false);
+        add_token(added_token_from(entry, id_from(id, kDecoder), kDecoder));
+      }
+    bos = special_from(config, "bos_token");
+    eos = special_from(config, "eos_token");
+    pad = special_from(config, "pad_token");
+  }
+  if (!pad) pad = eos;
+}
+
+std::optional<int32_t> Tokenizer::Parts::special_from(const json& config, const char* key) const {
+  const json& value = field_of(config, key, "tokenizer_config.json");
+  if (value.is_null()) return std::nullopt;
+  const std::string token = value.is_object()
+                                ? string_field(value, "content", "", "tokenizer_config.json")
+                                : string_field(config, key, "", "tokenizer_config.json");
+  const auto id = id_of(token);
+  if (!id)
+    throw DamagedFile(fmt::format(
+        "tokenizer_config.json names \"{}\" as {}, but tokenizer.json has no such token; the two "
+        "files do not belong together",
+        token, key));
+  return id;
+}
+
+void Tokenizer::Parts::fill_token_texts() {
+  const auto put = [&](const std::string& token, int32_t id, bool special) {
+    if (static_cast<size_t>(id) >= texts.size()) texts.resize(static_cast<size_t>(id) + 1);
+    const auto bytes = bytes_from_alphabet(token);
+    texts[static_cast<size_t>(id)] = {bytes ? *bytes : token, true, special};
+  };
+  // Ids bound the table, so a stray huge one must not be believed.
+  const size_t known = model.vocabulary().size() + added.size();
+  const auto check = [&](const std::string& token, int32_t id) {
+    constexpr size_t kLargestGap = size_t{1} << 20;
+    if (static_cast<size_t>(id) > known + kLargestGap)
+      throw DamagedFile(
+          fmt::format("tokenizer.json gives \"{}\" the id {}, though it holds only {} tokens",
+                      token, id, known));
+  };
+  for (const auto& [token, id] : model.vocabulary()) {
+    check(token, id);
+    put(token, id, false);
+  }
+  for (const AddedToken& token : added) {
+    check(token.content, token.id);
+    put(token.content, token.id, token.special);
+  }
+}
+
+std::optional<int32_t> Tokenizer::Parts::id_of(std::string_view token) const {
+  const auto found = added_ids.find(std::string(token));
+  return found != added_ids.end() ? found->second : model.id_of(token);
+}
+
+void Tokenizer::Parts::encode_text(std::string_view text, std::vector<int32_t>& ids) const {
+  const std::string normal = normalizer.normalize(text);
+  for (const TextOrToken& stretch : normalized_matcher.split(normal)) {
+    if (stretch.id >= 0) {
+      ids.push_back(stretch.id);
+      continue;
+    }
+    const Pieces pieces = pre_tokenizer.cut(stretch.text);
+    for (const std::string_view piece : pieces.views) model.encode(piece, ids);
+  }
+}
+
+Tokenizer Tokenizer::from_json(const json& tokenizer_json, const json& tokenizer_config) {
+  auto parts = std::make_unique<Parts>(tokenizer_json);
+  parts->read_config(tokenizer_config);
+  parts->fill_token_texts();
+  return Tokenizer(std::move(parts));
+}
+
+Tokenizer::Tokenizer(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+Tokenizer::Tokenizer(Tokenizer&&) noexcept = default;
+Tokenizer& Tokenizer::operator=(Tokenizer&&) noexcept = default;
+Tokenizer::~Tokenizer() = default;
+
+std::vector<int32_t> Tokenizer::encode(std::string_view text) const {
+  std::string valid;
+  if (!is_valid_utf8(text)) text = valid = replace_invalid_utf8(text);
+  std::vector<int32_t> ids;
+  for (const TextOrToken& stretch : parts_->raw_matcher.split(text)) {
+    if (stretch.id >= 0)
+      ids.push_back(stretch.id);
+    else
+      parts_->encode_text(stretch.text, ids);
+  }
+  return ids;
+}
+
+std::string Tokenizer::decode(std::span<const int32_t> ids, bool skip_special) const {
+  std::string bytes;
+  for (const int32_t id : ids) {
+    if (id < 0 || id >= vocab_size() || !parts_->texts[static_cast<size_t>(id)].known)
+      throw UserError(
+          fmt::format("token id {} is not in the vocabulary of {} ids", id, vocab_size()));
+    const Parts::TokenText& text = parts_->texts[static_cast<size_t>(id)];
+    if (!skip_special || !text.special) bytes += text.bytes;
+  }
+  return replace_invalid_utf8(bytes);
+}
+
+std::optional<int32_t> Tokenizer::id_of(std::string_view token) const {
+  return parts_->id_of(token);
+}
+std::optional<int32_t> Tokenizer::bos() const { return parts_->bos; }
+std::optional<int32_t> Tokenizer::eos() const { return parts_->eos; }
+std::optional<int32_t> Tokenizer::pad() const { return parts_->pad; }
+int64_t Tokenizer::vocab_size() const { return static_cast<int64_t>(parts_->texts.size()); }
+
+}  // namespace cairn
