@@ -150,10 +150,14 @@ Recipe parse_recipe(std::string_view text, RecipeFormat format = RecipeFormat::y
                     const std::vector<std::string>& overrides = {},
                     std::string_view origin = "the recipe");
 
-// Every honoured key with its resolved value; reading it back gives an equal recipe, without notes
-// (the YAML form carries them as comments).
+// Every honoured key with its resolved value; reading it back gives an equal recipe. Keys without
+// effect are left out; the YAML form carries their notes as comments.
 std::string to_yaml(const Recipe& recipe);
 std::string to_json(const Recipe& recipe);
+
+// Relative paths in a recipe are tried from the working directory, then from the recipe's folder
+// and its parents. The first that exists, else `path` itself.
+std::filesystem::path find_recipe_path(const Recipe& recipe, const std::filesystem::path& path);
 
 // A count of steps given as a number or, below 1, as a share of `total_steps`; at least 1.
 int64_t resolve_steps(double steps, int64_t total_steps);

@@ -1,0 +1,142 @@
+// Reading a recipe: keys from the source, values through the table, then the rules between keys.
+#include "train/recipe.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+#include "base/error.h"
+#include "train/recipe_key.h"
+#include "train/recipe_rules.h"
+#include "train/recipe_source.h"
+
+namespace cairn {
+namespace {
+
+// LLaMA-Factory's own switch for keys that nobody knows.
+bool extra_keys_allowed() {
+  const char* value = std::getenv("ALLOW_EXTRA_ARGS");
+  bool allowed = false;
+  return value && read_value(Given{Given::Kind::scalar, value, {}, {}, ""}, allowed) && allowed;
+}
+
+void read_unknown_key(Recipe& recipe, const std::string& name, const Given& given) {
+  const std::string_view nearest = nearest_recipe_key(name);
+  if (!extra_keys_allowed())
+    throw UserError(fmt::format("'{}' is not a key of a recipe{}; the nearest key is '{}'", name,
+                                shown_place(given), nearest));
+  recipe.notes.push_back({name, fmt::format("it is not a key of a recipe (the nearest is '{}') and "
+                                            "was let through by ALLOW_EXTRA_ARGS",
+                                            nearest)});
+}
+
+void read_key(Recipe& recipe, const std::string& name, const Given& given) {
+  const RecipeKey* key = find_recipe_key(name);
+  if (!key) return read_unknown_key(recipe, name, given);
+  if (given.is_null()) return;
+  key->read(recipe, given);
+  if (key->standing == Standing::no_effect && !key->is_quiet(given))
+    recipe.notes.push_back({name, key->why});
+}
+
+std::string text_of(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  if (!std::filesystem::is_directory(path) && file) text << file.rdbuf();
+  if (!file || std::filesystem::is_directory(path))
+    throw UserError(fmt::format("'{}' cannot be read; give the path of a recipe in YAML or JSON",
+                                path.string()));
+  return text.str();
+}
+
+bool is_plain_yaml(const std::string& text) {
+  const auto plain = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '-' || c == '.' || c == '/' || c == ',' || c == ':';
+  };
+  const std::string reserved[] = {"null", "Null", "NULL"};
+  const char first = text.empty() ? ':' : text[0];
+  return first != '-' && first != ':' && first != ',' && text.back() != ':' &&
+         std::all_of(text.begin(), text.end(), plain) &&
+         std::find(std::begin(reserved), std::end(reserved), text) == std::end(reserved);
+}
+
+std::string yaml_scalar(const RecipeJson& value) {
+  if (value.is_string() && is_plain_yaml(value.get<std::string>())) return value;
+  // A JSON string is a double-quoted YAML scalar.
+  return value.dump(-1, ' ', false, RecipeJson::error_handler_t::replace);
+}
+
+}  // namespace
+
+Recipe parse_recipe(std::string_view text, RecipeFormat format,
+                    const std::vector<std::string>& overrides, std::string_view origin) {
+  GivenKeys keys =
+      format == RecipeFormat::json ? parse_json_keys(text, origin) : parse_yaml_keys(text, origin);
+  for (const std::string& override_text : overrides) apply_override(keys, override_text);
+
+  Recipe recipe;
+  for (const auto& [name, given] : keys) read_key(recipe, name, given);
+  resolve_recipe(recipe, keys);
+  check_recipe(recipe, keys);
+  note_overridden_keys(recipe, keys);
+  return recipe;
+}
+
+Recipe read_recipe(const std::filesystem::path& path, const std::vector<std::string>& overrides) {
+  const RecipeFormat format = path.extension() == ".json" ? RecipeFormat::json : RecipeFormat::yaml;
+  Recipe recipe = parse_recipe(text_of(path), format, overrides, path.string());
+  recipe.folder = std::filesystem::absolute(path).parent_path();
+  return recipe;
+}
+
+std::filesystem::path find_recipe_path(const Recipe& recipe, const std::filesystem::path& path) {
+  std::error_code ignored;
+  if (path.is_absolute() || std::filesystem::exists(path, ignored)) return path;
+  for (std::filesystem::path folder = recipe.folder; !folder.empty();
+       folder = folder.parent_path()) {
+    if (std::filesystem::exists(folder / path, ignored)) return folder / path;
+    if (folder == folder.parent_path()) break;
+  }
+  return path;
+}
+
+std::string to_yaml(const Recipe& recipe) {
+  std::string text, subject;
+  for (const RecipeKey& key : recipe_keys()) {
+    if (!key.write) continue;
+    if (key.subject != subject) {
+      text += fmt::format("{}### {}\n", subject.empty() ? "" : "\n", key.subject);
+      subject = key.subject;
+    }
+    text += fmt::format("{}: {}\n", key.name, yaml_scalar(key.write(recipe)));
+  }
+  if (!recipe.notes.empty()) text += "\n### without effect here\n";
+  for (const Note& note : recipe.notes) text += fmt::format("# {}: {}\n", note.key, note.text);
+  return text;
+}
+
+std::string to_json(const Recipe& recipe) {
+  RecipeJson object = RecipeJson::object();
+  for (const RecipeKey& key : recipe_keys())
+    if (key.write) object[key.name] = key.write(recipe);
+  return object.dump(2, ' ', false, RecipeJson::error_handler_t::replace);
+}
+
+int64_t resolve_steps(double steps, int64_t total_steps) {
+  if (steps >= 1) return static_cast<int64_t>(steps);
+  const double share = std::ceil(steps * static_cast<double>(total_steps));
+  return std::max<int64_t>(1, static_cast<int64_t>(share));
+}
+
+int64_t resolve_warmup_steps(const TrainRecipe& train, int64_t total_steps) {
+  if (train.warmup_steps >= 1) return static_cast<int64_t>(train.warmup_steps);
+  const double share = train.warmup_steps > 0 ? train.warmup_steps : train.warmup_ratio;
+  return static_cast<int64_t>(std::ceil(share * static_cast<double>(total_steps)));
+}
+
+}  // namespace cairn

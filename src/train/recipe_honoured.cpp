@@ -1,0 +1,237 @@
+// The keys that this version honours, by subject. Ranges are those of the arithmetic they feed;
+// rules that concern two keys at once are in recipe_rules.cpp.
+#include "base/bytes.h"
+#include "train/recipe_key.h"
+
+namespace cairn {
+namespace {
+
+// An integer of at least `low`, or "auto", kept as 0.
+template <typename Subject>
+RecipeKey honoured_or_auto(const std::string& name, Subject Recipe::*subject,
+                           int64_t Subject::*member) {
+  RecipeKey key;
+  key.name = name;
+  key.expected = "an integer of at least 1, or auto";
+  key.read = [=, expected = key.expected](Recipe& recipe, const Given& given) {
+    int64_t value = 0;
+    const bool is_auto = given.is_scalar() && given.text == "auto";
+    if (!is_auto && (!read_value(given, value) || value < 1))
+      throw_wrong_value(name, expected, given);
+    recipe.*subject.*member = value;
+  };
+  key.write = [=](const Recipe& recipe) {
+    const int64_t value = recipe.*subject.*member;
+    return value == 0 ? RecipeJson("auto") : RecipeJson(value);
+  };
+  return key;
+}
+
+RecipeKey memory_budget_key() {
+  RecipeKey key;
+  key.name = "memory_budget";
+  key.expected = "an amount of memory of at least 1MiB, such as 24GiB or 800MiB";
+  key.read = [expected = key.expected](Recipe& recipe, const Given& given) {
+    int64_t bytes = 0;
+    try {
+      if (given.is_scalar()) bytes = parse_bytes(given.text);
+    } catch (const UserError&) {
+      // Falls short of the range below, whose sentence names the key as well.
+    }
+    if (bytes < kMiB) throw_wrong_value("memory_budget", expected, given);
+    recipe.memory.memory_budget = bytes;
+  };
+  key.write = [](const Recipe& recipe) { return written_value(recipe.memory.memory_budget); };
+  return key;
+}
+
+// true, false or a policy. LLaMA-Factory keeps a checkpoint per block whatever this key says; here
+// false switches checkpointing off, as it reads.
+RecipeKey gradient_checkpointing_key() {
+  constexpr std::string_view name = "gradient_checkpointing";
+  RecipeKey key;
+  key.name = name;
+  key.expected = "true, false or " + expected_words<Checkpointing>();
+  key.read = [name, expected = key.expected](Recipe& recipe, const Given& given) {
+    refuse_not_taken<Checkpointing>(name, given);
+    const EnumWords<Checkpointing>& words = words_of(Checkpointing{});
+    if (given.is_scalar() && given.text.starts_with("every:"))
+      throw_not_taken(name, given, list_of_taken(words), words.instead);
+    bool on = false;
+    if (read_value(given, on))
+      recipe.memory.checkpointing = on ? Checkpointing::block : Checkpointing::none;
+    else if (!read_value(given, recipe.memory.checkpointing))
+      throw_wrong_value(name, expected, given);
+  };
+  key.write = [](const Recipe& recipe) { return written_value(recipe.memory.checkpointing); };
+  return key;
+}
+
+// Another spelling of a key that is printed: `apply` sets its field.
+RecipeKey switch_key(const std::string& name, void (*apply)(Recipe&)) {
+  RecipeKey key;
+  key.name = name;
+  key.expected = expected_words<bool>();
+  key.read = [=, expected = key.expected](Recipe& recipe, const Given& given) {
+    bool on = false;
+    if (!read_value(given, on)) throw_wrong_value(name, expected, given);
+    if (on) apply(recipe);
+  };
+  return key;
+}
+
+RecipeKey without_printing(RecipeKey key) {
+  key.write = nullptr;
+  return key;
+}
+
+Range<std::string> device_range() {
+  return {": auto, cpu, cuda or cuda:N", [](const std::string& device) {
+            if (device == "auto" || device == "cpu" || device == "cuda") return true;
+            const std::string prefix = "cuda:";
+            return device.starts_with(prefix) && device.size() > prefix.size() &&
+                   device.size() < prefix.size() + 4 &&
+                   device.find_first_not_of("0123456789", prefix.size()) == std::string::npos;
+          }};
+}
+
+Range<double> val_size_range() {
+  return {" of at least 0: below 1 a share, else a whole count", [](const double& size) {
+            return size >= 0 &&
+                   (size < 1 || size == static_cast<double>(static_cast<int64_t>(size)));
+          }};
+}
+
+// A count of steps, or a share of all steps.
+Range<double> steps_range(bool zero) {
+  const double most = 1e15;
+  return {zero ? " of at least 0: below 1 a share of all steps, else a whole count"
+               : " above 0: below 1 a share of all steps, else a whole count",
+          [=](const double& steps) {
+            if (steps < 0 || steps > most || (steps == 0 && !zero)) return false;
+            return steps < 1 || steps == static_cast<double>(static_cast<int64_t>(steps));
+          }};
+}
+
+Range<std::string> not_empty() {
+  return {" that is not empty", [](const std::string& text) { return !text.empty(); }};
+}
+
+std::vector<RecipeKey> model_keys() {
+  const auto model = &Recipe::model;
+  return {honoured("model_name_or_path", model, &ModelRecipe::model_name_or_path, not_empty()),
+          honoured("adapter_name_or_path", model, &ModelRecipe::adapter_name_or_path, not_empty())};
+}
+
+std::vector<RecipeKey> method_keys() {
+  const auto method = &Recipe::method;
+  return {honoured("stage", method, &MethodRecipe::stage),
+          honoured("do_train", method, &MethodRecipe::do_train),
+          honoured("finetuning_type", method, &MethodRecipe::finetuning_type),
+          honoured("lora_rank", method, &MethodRecipe::lora_rank, at_least<int64_t>(1)),
+          honoured("lora_alpha", method, &MethodRecipe::lora_alpha, at_least<int64_t>(0)),
+          honoured("lora_target", method, &MethodRecipe::lora_target)};
+}
+
+std::vector<RecipeKey> data_keys() {
+  const auto data = &Recipe::data;
+  return {honoured("dataset", data, &DataRecipe::dataset),
+          honoured("eval_dataset", data, &DataRecipe::eval_dataset),
+          honoured("dataset_dir", data, &DataRecipe::dataset_dir, not_empty()),
+          honoured("template", data, &DataRecipe::template_name, not_empty()),
+          honoured("cutoff_len", data, &DataRecipe::cutoff_len, at_least<int64_t>(1)),
+          honoured("max_samples", data, &DataRecipe::max_samples, at_least<int64_t>(1)),
+          honoured("val_size", data, &DataRecipe::val_size, val_size_range()),
+          honoured("train_on_prompt", data, &DataRecipe::train_on_prompt),
+          honoured("mask_history", data, &DataRecipe::mask_history),
+          honoured("default_system", data, &DataRecipe::default_system),
+          honoured("disable_shuffling", data, &DataRecipe::disable_shuffling)};
+}
+
+std::vector<RecipeKey> train_keys() {
+  const auto train = &Recipe::train;
+  return {honoured("per_device_train_batch_size", train, &TrainRecipe::per_device_train_batch_size,
+                   at_least<int64_t>(1)),
+          honoured("per_device_eval_batch_size", train, &TrainRecipe::per_device_eval_batch_size,
+                   at_least<int64_t>(1)),
+          honoured("gradient_accumulation_steps", train, &TrainRecipe::gradient_accumulation_steps,
+                   at_least<int64_t>(1)),
+          honoured("optim", train, &TrainRecipe::optim),
+          honoured("learning_rate", train, &TrainRecipe::learning_rate, at_least<double>(0)),
+          honoured("num_train_epochs", train, &TrainRecipe::num_train_epochs, above(0)),
+          // -1 is how LLaMA-Factory writes "none"; the rules turn what is not above 0 into that.
+          honoured("max_steps", train, &TrainRecipe::max_steps, at_least<int64_t>(-1)),
+          honoured("lr_scheduler_type", train, &TrainRecipe::lr_scheduler_type),
+          honoured("warmup_ratio", train, &TrainRecipe::warmup_ratio, between(0, 1, true)),
+          honoured("warmup_steps", train, &TrainRecipe::warmup_steps, steps_range(true)),
+          honoured("weight_decay", train, &TrainRecipe::weight_decay, at_least<double>(0)),
+          honoured("adam_beta1", train, &TrainRecipe::adam_beta1, between(0, 1, false)),
+          honoured("adam_beta2", train, &TrainRecipe::adam_beta2, between(0, 1, false)),
+          honoured("adam_epsilon", train, &TrainRecipe::adam_epsilon, above(0)),
+          honoured("max_grad_norm", train, &TrainRecipe::max_grad_norm, at_least<double>(0)),
+          honoured("seed", train, &TrainRecipe::seed, at_least<int64_t>(0)),
+          honoured("data_seed", train, &TrainRecipe::data_seed, at_least<int64_t>(0)),
+          honoured("bf16", train, &TrainRecipe::bf16),
+          honoured("trained_precision", train, &TrainRecipe::trained_precision),
+          switch_key(
+              "pure_bf16",
+              [](Recipe& recipe) { recipe.train.trained_precision = TrainedPrecision::pure_bf16; }),
+          honoured("eval_strategy", train, &TrainRecipe::eval_strategy),
+          without_printing(honoured("evaluation_strategy", train, &TrainRecipe::eval_strategy)),
+          honoured("eval_steps", train, &TrainRecipe::eval_steps, steps_range(false))};
+}
+
+std::vector<RecipeKey> output_keys() {
+  const auto output = &Recipe::output;
+  return {honoured("output_dir", output, &OutputRecipe::output_dir, not_empty()),
+          honoured("overwrite_output_dir", output, &OutputRecipe::overwrite_output_dir),
+          honoured("logging_steps", output, &OutputRecipe::logging_steps, steps_range(false)),
+          honoured("logging_first_step", output, &OutputRecipe::logging_first_step),
+          honoured("save_strategy", output, &OutputRecipe::save_strategy),
+          honoured("save_steps", output, &OutputRecipe::save_steps, steps_range(false)),
+          honoured("save_only_model", output, &OutputRecipe::save_only_model),
+          honoured("plot_loss", output, &OutputRecipe::plot_loss)};
+}
+
+std::vector<RecipeKey> memory_keys() {
+  const auto memory = &Recipe::memory;
+  return {memory_budget_key(),
+          gradient_checkpointing_key(),
+          switch_key("disable_gradient_checkpointing",
+                     [](Recipe& recipe) { recipe.memory.checkpointing = Checkpointing::none; }),
+          honoured_or_auto("loss_chunk", memory, &MemoryRecipe::loss_chunk),
+          honoured("device", memory, &MemoryRecipe::device, device_range()),
+          honoured_or_auto("threads", memory, &MemoryRecipe::threads)};
+}
+
+std::vector<RecipeKey> generate_keys() {
+  const auto generate = &Recipe::generate;
+  return {
+      honoured("max_new_tokens", generate, &GenerateRecipe::max_new_tokens, at_least<int64_t>(1)),
+      honoured("do_sample", generate, &GenerateRecipe::do_sample),
+      honoured("temperature", generate, &GenerateRecipe::temperature, at_least<double>(0)),
+      honoured("top_p", generate, &GenerateRecipe::top_p, between(0, 1, true)),
+      honoured("top_k", generate, &GenerateRecipe::top_k, at_least<int64_t>(0))};
+}
+
+}  // namespace
+
+std::vector<RecipeKey> honoured_keys() {
+  std::vector<RecipeKey> keys;
+  const auto add = [&](std::string_view subject, std::vector<RecipeKey> table) {
+    for (RecipeKey& key : table) {
+      key.subject = subject;
+      keys.push_back(std::move(key));
+    }
+  };
+  add("model", model_keys());
+  add("method", method_keys());
+  add("data", data_keys());
+  add("train", train_keys());
+  add("output", output_keys());
+  add("memory", memory_keys());
+  add("generate", generate_keys());
+  return keys;
+}
+
+}  // namespace cairn

@@ -1,0 +1,140 @@
+// The keys that would change what is trained and that this version does not honour. A value that
+// asks for what happens anyway is taken; any other is refused, with what to use instead.
+#include "train/recipe_key.h"
+
+namespace cairn {
+namespace {
+
+const std::string kPlainLora = "train with plain LoRA";
+const std::string kAdamW = "use optim: adamw_torch";
+const std::string kOneProcess = "Cairn trains in one process here, so leave this key out";
+
+std::vector<RecipeKey> model_keys() {
+  const std::string as_it_is = "use the model and its tokenizer as they are";
+  return {
+      refused("quantization_bit",
+              "leave it out and let the weights stay in bf16 or f32; lora with "
+              "gradient_checkpointing: block needs the least memory"),
+      refused("quantization_device_map", "leave it out"),
+      refused_unless("resize_vocab", false, as_it_is),
+      refused_unless("split_special_tokens", false, as_it_is),
+      refused("add_tokens", as_it_is),
+      refused("add_special_tokens", as_it_is),
+      refused("new_special_tokens_config", as_it_is),
+      refused("rope_scaling", "set it in the model's config.json"),
+      refused_unless("shift_attn", false, "attention here is exact"),
+      refused("mixture_of_depths", "use the model as it is"),
+      refused("moe_aux_loss_coef", "use a dense model"),
+      refused_unless("train_from_scratch", false, "start from the weights of a model"),
+      refused("adapter_folder", "give the adapter's own folder as adapter_name_or_path"),
+      refused_unless("use_unsloth_gc", false, "use gradient_checkpointing: block"),
+      refused_unless("fp8", false, "use bf16: true"),
+      refused_unless("use_kt", false, "use a dense model"),
+  };
+}
+
+std::vector<RecipeKey> method_keys() {
+  return {
+      refused("additional_target", "train the adapter alone, or finetuning_type: full"),
+      refused_unless("lora_dropout", 0.0, "use weight_decay or fewer epochs against overfitting"),
+      refused("loraplus_lr_ratio", "use one learning_rate for A and B"),
+      refused_unless("use_rslora", false,
+                     "set lora_alpha to the wished alpha * sqrt(lora_rank): the scale is "
+                     "lora_alpha / lora_rank"),
+      refused_unless("use_dora", false, kPlainLora),
+      refused_unless("pissa_init", false, kPlainLora),
+      refused_unless("pissa_convert", false, kPlainLora),
+      refused_unless("create_new_adapter", false, "merge the first adapter into the model"),
+      refused_unless("use_llama_pro", false, "use finetuning_type: lora"),
+      refused_unless("use_galore", false, kAdamW),
+      refused_unless("use_apollo", false, kAdamW),
+      refused_unless("use_badam", false, kAdamW),
+      refused_unless("use_adam_mini", false, kAdamW),
+      refused_unless("use_muon", false, kAdamW),
+      refused_unless("use_dft_loss", false, "the loss here is cross-entropy"),
+      refused_unless("use_asft_loss", false, "the loss here is cross-entropy"),
+      refused_unless("use_eaft_loss", false, "the loss here is cross-entropy"),
+  };
+}
+
+std::vector<RecipeKey> data_keys() {
+  return {
+      refused_unless("packing", false,
+                     "leave it out: samples are padded to the longest of their batch"),
+      refused_unless("neat_packing", false,
+                     "leave it out: samples are padded to the longest of their batch"),
+      refused_unless("streaming", false, "use max_samples to read less of a data set"),
+      refused_unless("mix_strategy", std::string("concat"), "data sets are joined in their order"),
+      refused("interleave_probs", "data sets are joined in their order"),
+      refused_unless("eval_on_each_dataset", false, "evaluate on one data set"),
+      refused_unless("ignore_pad_token_for_loss", true, "padding never counts in the loss here"),
+      refused("tool_format", "leave it out: the template's own form is used"),
+      refused_unless("enable_thinking", true, "use a template without thoughts"),
+      refused_unless("preserve_thinking", false, "leave it out"),
+      refused_unless("group_by_length", false,
+                     "leave it out: memory is planned for the longest batch"),
+      refused_unless("dataloader_drop_last", false, "the last, smaller batch is trained on too"),
+      refused_unless("label_smoothing_factor", 0.0, "the loss here is plain cross-entropy"),
+      refused("neftune_noise_alpha", "leave it out"),
+  };
+}
+
+std::vector<RecipeKey> train_keys() {
+  return {
+      refused_unless("fp16", false, "use bf16: true, which needs no loss scaling"),
+      refused("optim_args", "use adam_beta1, adam_beta2 and adam_epsilon"),
+      refused("optim_target_modules", kAdamW),
+      refused("lr_scheduler_kwargs", "use warmup_ratio or warmup_steps"),
+      refused("deepspeed", kOneProcess),
+      refused("fsdp", kOneProcess),
+      refused("fsdp_config", kOneProcess),
+      refused("resume_from_checkpoint", "start anew with overwrite_output_dir: true"),
+      refused_unless("load_best_model_at_end", false, "choose among the checkpoints by hand"),
+      refused("early_stopping_steps", "use max_steps"),
+      refused_unless("logging_strategy", std::string("steps"), "use logging_steps"),
+      refused_unless("do_predict", false, "train first, then use cairn generate"),
+      refused_unless("predict_with_generate", false, "train first, then use cairn generate"),
+      refused_unless("push_to_hub", false, "upload output_dir by other means"),
+      refused_unless("auto_find_batch_size", false,
+                     "leave it out: cairn plan says which batch size fits"),
+  };
+}
+
+std::vector<RecipeKey> memory_keys() {
+  const std::string resident = "states and weights stay in memory here";
+  return {
+      refused_unless("mlp_tile", std::string("auto"), "leave it out: the MLP is not tiled"),
+      refused_unless("optimizer_in_backward", false,
+                     "leave it out: the optimizer steps after the backward pass"),
+      refused_unless("optimizer_place", std::string("resident"), resident),
+      refused_unless("weights_place", std::string("resident"), resident),
+  };
+}
+
+std::vector<RecipeKey> generate_keys() {
+  return {
+      refused_unless("num_beams", int64_t{1}, "use do_sample, temperature, top_p and top_k"),
+      refused_unless("repetition_penalty", 1.0, "use temperature, top_p and top_k"),
+  };
+}
+
+}  // namespace
+
+std::vector<RecipeKey> refused_keys() {
+  std::vector<RecipeKey> keys;
+  const auto add = [&](std::string_view subject, std::vector<RecipeKey> table) {
+    for (RecipeKey& key : table) {
+      key.subject = subject;
+      keys.push_back(std::move(key));
+    }
+  };
+  add("model", model_keys());
+  add("method", method_keys());
+  add("data", data_keys());
+  add("train", train_keys());
+  add("memory", memory_keys());
+  add("generate", generate_keys());
+  return keys;
+}
+
+}  // namespace cairn

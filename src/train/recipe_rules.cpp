@@ -1,0 +1,134 @@
+// The rules between keys, LLaMA-Factory's where it has one (specified in its get_train_args and the
+// arguments' own checks), for the keys that Cairn honours.
+#include "train/recipe_rules.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "train/recipe_value.h"
+
+namespace cairn {
+namespace {
+
+void refuse_if(bool wrong, const char* sentence) {
+  if (wrong) throw UserError(sentence);
+}
+
+// The value other than null that the recipe gives a key; null if there is none.
+const Given* find_given(const GivenKeys& keys, std::string_view name) {
+  for (const auto& [key, given] : keys)
+    if (key == name && !given.is_null()) return &given;
+  return nullptr;
+}
+
+bool is_given(const GivenKeys& keys, std::string_view name) { return find_given(keys, name); }
+
+bool is_on(const GivenKeys& keys, std::string_view name) {
+  const Given* given = find_given(keys, name);
+  bool on = false;
+  return given && read_value(*given, on) && on;
+}
+
+void check_memory(const Recipe& recipe, const GivenKeys& keys) {
+  const Given* policy = find_given(keys, "gradient_checkpointing");
+  bool on = false;
+  const bool asks_for_one = policy && policy->text != "none" && (!read_value(*policy, on) || on);
+  refuse_if(asks_for_one && is_on(keys, "disable_gradient_checkpointing"),
+            "disable_gradient_checkpointing and gradient_checkpointing contradict each other; keep "
+            "one: gradient_checkpointing: none or block");
+  const TrainRecipe& train = recipe.train;
+  const Given* precision = find_given(keys, "trained_precision");
+  refuse_if(precision && precision->text != "pure_bf16" && is_on(keys, "pure_bf16"),
+            "pure_bf16 and trained_precision contradict each other; keep one: trained_precision: "
+            "f32, mixed or pure_bf16");
+  refuse_if(train.trained_precision == TrainedPrecision::mixed && !train.bf16,
+            "trained_precision: mixed keeps trained weights in bf16 with an f32 master; add bf16: "
+            "true, or use trained_precision: f32");
+}
+
+void check_method(const Recipe& recipe) {
+  const MethodRecipe& method = recipe.method;
+  const std::string& adapter = recipe.model.adapter_name_or_path;
+  refuse_if(!adapter.empty() && method.finetuning_type != FinetuningType::lora,
+            "adapter_name_or_path needs finetuning_type: lora; merge the adapter into the model to "
+            "train all of its weights");
+  refuse_if(adapter.find(',') != std::string::npos,
+            "adapter_name_or_path names several adapters; give one, and merge the others into the "
+            "model first");
+  refuse_if(method.lora_target.size() > 1 &&
+                std::find(method.lora_target.begin(), method.lora_target.end(), "all") !=
+                    method.lora_target.end(),
+            "lora_target names all beside other modules; write all alone, or only the modules");
+}
+
+void check_data(const Recipe& recipe) {
+  const DataRecipe& data = recipe.data;
+  refuse_if(recipe.method.do_train && data.dataset.empty(),
+            "do_train needs a data set; give dataset: NAME as in dataset_info.json");
+  refuse_if(data.train_on_prompt && data.mask_history,
+            "train_on_prompt and mask_history contradict each other; keep one");
+  refuse_if(data.val_size > 0 && data.dataset.empty(),
+            "val_size splits from dataset, which is missing; give dataset: NAME");
+  refuse_if(data.val_size > 0 && !data.eval_dataset.empty(),
+            "val_size and eval_dataset both say what to evaluate on; keep one");
+  refuse_if(recipe.train.eval_strategy != IntervalStrategy::no && data.val_size == 0 &&
+                data.eval_dataset.empty(),
+            "eval_strategy needs something to evaluate on; give val_size: 0.1 or eval_dataset: "
+            "NAME, or eval_strategy: no");
+}
+
+}  // namespace
+
+void resolve_recipe(Recipe& recipe, const GivenKeys& keys) {
+  MethodRecipe& method = recipe.method;
+  TrainRecipe& train = recipe.train;
+  if (!is_given(keys, "lora_alpha") || method.lora_alpha == 0)
+    method.lora_alpha = 2 * method.lora_rank;
+  if (!is_given(keys, "data_seed")) train.data_seed = train.seed;
+  if (!is_given(keys, "eval_steps")) train.eval_steps = recipe.output.logging_steps;
+  if (train.max_steps && *train.max_steps <= 0) train.max_steps.reset();
+  // Weights trained in bf16 make no sense of activations in f32.
+  if (train.trained_precision == TrainedPrecision::pure_bf16) train.bf16 = true;
+}
+
+void check_recipe(const Recipe& recipe, const GivenKeys& keys) {
+  refuse_if(recipe.model.model_name_or_path.empty(),
+            "model_name_or_path is missing; give the folder of a model");
+  refuse_if(is_given(keys, "eval_strategy") && is_given(keys, "evaluation_strategy"),
+            "eval_strategy and its older name evaluation_strategy are both given; keep "
+            "eval_strategy");
+  check_method(recipe);
+  check_data(recipe);
+  check_memory(recipe, keys);
+}
+
+void note_overridden_keys(Recipe& recipe, const GivenKeys& keys) {
+  const auto note_if = [&](bool overridden, const char* key, const char* why) {
+    if (overridden && is_given(keys, key)) recipe.notes.push_back({key, why});
+  };
+  const Recipe defaults;
+  const TrainRecipe& train = recipe.train;
+  const MethodRecipe& method = recipe.method;
+  // Only values that differ from the default: a printed recipe read back stays free of notes.
+  note_if(train.max_steps && train.num_train_epochs != defaults.train.num_train_epochs,
+          "num_train_epochs", "max_steps overrides it");
+  note_if(train.warmup_steps > 0 && train.warmup_ratio > 0, "warmup_ratio",
+          "warmup_steps overrides it");
+  const bool warms_up = train.warmup_steps > 0 || train.warmup_ratio > 0;
+  const bool constant = train.lr_scheduler_type == SchedulerType::constant;
+  note_if(warms_up && constant, train.warmup_steps > 0 ? "warmup_steps" : "warmup_ratio",
+          "lr_scheduler_type: constant does not warm up; constant_with_warmup does");
+  note_if(train.eval_strategy != IntervalStrategy::steps &&
+              train.eval_steps != recipe.output.logging_steps,
+          "eval_steps", "eval_strategy is not steps");
+  note_if(recipe.output.save_strategy != IntervalStrategy::steps &&
+              recipe.output.save_steps != defaults.output.save_steps,
+          "save_steps", "save_strategy is not steps");
+  if (method.finetuning_type != FinetuningType::full) return;
+  const char* full = "finetuning_type: full trains every weight and has no adapter";
+  note_if(method.lora_rank != defaults.method.lora_rank, "lora_rank", full);
+  note_if(method.lora_alpha != 2 * method.lora_rank, "lora_alpha", full);
+  note_if(method.lora_target != defaults.method.lora_target, "lora_target", full);
+}
+
+}  // namespace cairn

@@ -1,0 +1,17 @@
+// What concerns two keys at once: values that follow from others, contradictions, and keys that
+// other keys leave without effect.
+#pragma once
+
+#include "train/recipe.h"
+#include "train/recipe_source.h"
+
+namespace cairn {
+
+// Fills what follows from other keys: lora_alpha, data_seed, eval_steps, bf16 under pure_bf16.
+void resolve_recipe(Recipe& recipe, const GivenKeys& keys);
+// Throws UserError for keys that contradict each other, or a required one that is missing.
+void check_recipe(const Recipe& recipe, const GivenKeys& keys);
+// Adds notes for given keys that other keys override.
+void note_overridden_keys(Recipe& recipe, const GivenKeys& keys);
+
+}  // namespace cairn

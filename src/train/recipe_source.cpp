@@ -1,0 +1,175 @@
+// Reading YAML with yaml-cpp and JSON with nlohmann into the same plain values. Both libraries keep
+// the last of two equal keys or give no error for them; a recipe that says two things is refused
+// here.
+#include "train/recipe_source.h"
+
+#include <fmt/format.h>
+#include <yaml-cpp/yaml.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "base/error.h"
+
+namespace cairn {
+namespace {
+
+bool means_null(const std::string& text) {
+  return text.empty() || text == "~" || text == "null" || text == "Null" || text == "NULL";
+}
+
+void refuse_twice(const std::string& key, std::string_view where) {
+  throw UserError(fmt::format(
+      "{} is given twice ({}); a key may be given once, keep the one you mean", key, where));
+}
+
+std::string place_of(const YAML::Mark& mark, std::string_view origin) {
+  return mark.is_null() ? std::string(origin) : fmt::format("{}, line {}", origin, mark.line + 1);
+}
+
+GivenKeys members_of(const YAML::Node& node, std::string_view origin, const std::string& prefix);
+
+Given given_of(const YAML::Node& node, std::string_view origin, const std::string& key) {
+  Given given;
+  given.where = place_of(node.Mark(), origin);
+  if (node.IsScalar()) {
+    given.text = node.Scalar();
+    // yaml-cpp tags quoted scalars "!": they are text even when they spell null.
+    const bool quoted = node.Tag() == "!";
+    given.kind = !quoted && means_null(given.text) ? Given::Kind::null : Given::Kind::scalar;
+  } else if (node.IsSequence()) {
+    given.kind = Given::Kind::sequence;
+    for (const YAML::Node& item : node) given.items.push_back(given_of(item, origin, key));
+  } else if (node.IsMap()) {
+    given.kind = Given::Kind::mapping;
+    given.members = members_of(node, origin, key + ".");
+  }
+  return given;
+}
+
+GivenKeys members_of(const YAML::Node& node, std::string_view origin, const std::string& prefix) {
+  GivenKeys keys;
+  std::set<std::string> seen;
+  for (const auto& entry : node) {
+    if (!entry.first.IsScalar())
+      throw UserError(fmt::format("{}: wanted a key that is a word, got a list or mapping",
+                                  place_of(entry.first.Mark(), origin)));
+    const std::string& key = entry.first.Scalar();
+    if (!seen.insert(key).second) refuse_twice(prefix + key, place_of(entry.first.Mark(), origin));
+    keys.emplace_back(key, given_of(entry.second, origin, prefix + key));
+  }
+  return keys;
+}
+
+std::vector<YAML::Node> load_yaml(std::string_view text, std::string_view origin) {
+  try {
+    return YAML::LoadAll(std::string(text));
+  } catch (const YAML::Exception& error) {
+    throw UserError(fmt::format("{} is not valid YAML: {}; wanted lines of the form 'key: value'",
+                                place_of(error.mark, origin), error.msg));
+  }
+}
+
+Given given_of(const nlohmann::ordered_json& value, std::string_view origin) {
+  Given given;
+  given.where = origin;
+  if (value.is_object()) {
+    given.kind = Given::Kind::mapping;
+    for (const auto& [key, member] : value.items())
+      given.members.emplace_back(key, given_of(member, origin));
+  } else if (value.is_array()) {
+    given.kind = Given::Kind::sequence;
+    for (const auto& item : value) given.items.push_back(given_of(item, origin));
+  } else if (!value.is_null()) {
+    given.kind = Given::Kind::scalar;
+    given.text = value.is_string() ? value.get<std::string>() : value.dump();
+  }
+  return given;
+}
+
+Given& member_for(GivenKeys& keys, const std::string& key) {
+  const auto found =
+      std::find_if(keys.begin(), keys.end(), [&](const auto& entry) { return entry.first == key; });
+  if (found != keys.end()) return found->second;
+  return keys.emplace_back(key, Given{}).second;
+}
+
+}  // namespace
+
+std::string shown(const Given& given) {
+  switch (given.kind) {
+    case Given::Kind::null:
+      return "null";
+    case Given::Kind::scalar:
+      return fmt::format("'{}'", given.text);
+    case Given::Kind::sequence:
+      return "a list";
+    case Given::Kind::mapping:
+      break;
+  }
+  return "a mapping";
+}
+
+std::string shown_place(const Given& given) {
+  return given.where.empty() ? "" : fmt::format(" ({})", given.where);
+}
+
+GivenKeys parse_yaml_keys(std::string_view text, std::string_view origin) {
+  const std::vector<YAML::Node> documents = load_yaml(text, origin);
+  if (documents.empty() || (documents.size() == 1 && documents[0].IsNull())) return {};
+  if (documents.size() > 1)
+    throw UserError(fmt::format("{} holds {} YAML documents; wanted one, remove the line '---'",
+                                origin, documents.size()));
+  if (!documents[0].IsMap())
+    throw UserError(
+        fmt::format("{} is not a recipe; wanted lines of the form 'key: value'", origin));
+  return members_of(documents[0], origin, "");
+}
+
+GivenKeys parse_json_keys(std::string_view text, std::string_view origin) {
+  std::set<std::string> seen;
+  const auto watch_keys = [&](int depth, nlohmann::ordered_json::parse_event_t event,
+                              nlohmann::ordered_json& parsed) {
+    if (event == nlohmann::ordered_json::parse_event_t::key && depth == 1 &&
+        !seen.insert(parsed.get<std::string>()).second)
+      refuse_twice(parsed.get<std::string>(), origin);
+    return true;
+  };
+  nlohmann::ordered_json object;
+  try {
+    object = nlohmann::ordered_json::parse(text, watch_keys);
+  } catch (const nlohmann::ordered_json::parse_error& error) {
+    throw UserError(
+        fmt::format("{} is not valid JSON at byte {}; wanted one object {{\"key\": value}}", origin,
+                    error.byte));
+  }
+  if (!object.is_object())
+    throw UserError(fmt::format("{} is not a recipe; wanted one JSON object", origin));
+  return given_of(object, origin).members;
+}
+
+void apply_override(GivenKeys& keys, std::string_view key_and_value) {
+  const size_t equals = key_and_value.find('=');
+  const std::string path(key_and_value.substr(0, equals));
+  if (equals == std::string_view::npos || path.empty())
+    throw UserError(fmt::format(
+        "'{}' is not an override; write key=value, such as learning_rate=1e-4", key_and_value));
+  constexpr std::string_view origin = "on the command line";
+  const std::vector<YAML::Node> values = load_yaml(key_and_value.substr(equals + 1), origin);
+  Given given = values.empty() ? Given{} : given_of(values.front(), origin, path);
+  given.where = origin;
+
+  GivenKeys* level = &keys;
+  size_t begin = 0;
+  for (size_t dot = path.find('.'); dot != std::string::npos; dot = path.find('.', begin)) {
+    Given& outer = member_for(*level, path.substr(begin, dot - begin));
+    if (outer.kind != Given::Kind::mapping) outer = Given{Given::Kind::mapping, {}, {}, {}, ""};
+    outer.where = origin;
+    level = &outer.members;
+    begin = dot + 1;
+  }
+  member_for(*level, path.substr(begin)) = std::move(given);
+}
+
+}  // namespace cairn

@@ -1,0 +1,127 @@
+// The words themselves. To take one more, move it from the refused list to the taken one.
+#include "train/recipe_words.h"
+
+#include "base/error.h"
+
+namespace cairn {
+namespace {
+
+template <typename E>
+std::string_view word_for(E value) {
+  for (const auto& [word, taken] : words_of(value).taken)
+    if (taken == value) return word;
+  throw CheckFailed("[recipe] wanted a value that has a word");
+}
+
+}  // namespace
+
+const EnumWords<Stage>& words_of(Stage) {
+  static const EnumWords<Stage> words = {{{"sft", Stage::sft}},
+                                         {"pt", "rm", "ppo", "dpo", "kto"},
+                                         "use sft with a data set of prompts and answers"};
+  return words;
+}
+
+const EnumWords<FinetuningType>& words_of(FinetuningType) {
+  static const EnumWords<FinetuningType> words = {
+      {{"lora", FinetuningType::lora}, {"full", FinetuningType::full}},
+      {"freeze", "oft"},
+      "lora trains few parameters, full trains all"};
+  return words;
+}
+
+const EnumWords<SchedulerType>& words_of(SchedulerType) {
+  static const EnumWords<SchedulerType> words = {
+      {{"linear", SchedulerType::linear},
+       {"cosine", SchedulerType::cosine},
+       {"constant", SchedulerType::constant},
+       {"constant_with_warmup", SchedulerType::constant_with_warmup}},
+      {"cosine_with_restarts", "polynomial", "inverse_sqrt", "reduce_lr_on_plateau",
+       "cosine_with_min_lr", "cosine_warmup_with_min_lr", "warmup_stable_decay", "greedy"},
+      "cosine is the nearest that falls, constant_with_warmup the nearest that does not"};
+  return words;
+}
+
+const EnumWords<OptimizerType>& words_of(OptimizerType) {
+  static const EnumWords<OptimizerType> words = {
+      {{"adamw_torch", OptimizerType::adamw_torch},
+       {"adamw_torch_fused", OptimizerType::adamw_torch_fused}},
+      {"adamw_hf",
+       "adamw_torch_xla",
+       "adamw_torch_npu_fused",
+       "adamw_apex_fused",
+       "adafactor",
+       "adamw_anyprecision",
+       "adamw_torch_4bit",
+       "adamw_torch_8bit",
+       "ademamix",
+       "sgd",
+       "adagrad",
+       "adamw_bnb_8bit",
+       "adamw_8bit",
+       "ademamix_8bit",
+       "lion_8bit",
+       "lion_32bit",
+       "paged_adamw_32bit",
+       "paged_adamw_8bit",
+       "paged_ademamix_32bit",
+       "paged_ademamix_8bit",
+       "paged_lion_32bit",
+       "paged_lion_8bit",
+       "rmsprop",
+       "rmsprop_bnb",
+       "rmsprop_bnb_8bit",
+       "rmsprop_bnb_32bit",
+       "galore_adamw",
+       "galore_adamw_8bit",
+       "galore_adafactor",
+       "galore_adamw_layerwise",
+       "galore_adamw_8bit_layerwise",
+       "galore_adafactor_layerwise",
+       "lomo",
+       "adalomo",
+       "grokadamw",
+       "schedule_free_radam",
+       "schedule_free_adamw",
+       "schedule_free_sgd",
+       "apollo_adamw",
+       "apollo_adamw_layerwise"},
+      "the nearest is adamw_torch, with two moments in f32, 8 bytes a trained parameter"};
+  return words;
+}
+
+const EnumWords<IntervalStrategy>& words_of(IntervalStrategy) {
+  static const EnumWords<IntervalStrategy> words = {{{"no", IntervalStrategy::no},
+                                                     {"steps", IntervalStrategy::steps},
+                                                     {"epoch", IntervalStrategy::epoch}},
+                                                    {"best"},
+                                                    "epoch keeps one result for every epoch"};
+  return words;
+}
+
+const EnumWords<TrainedPrecision>& words_of(TrainedPrecision) {
+  static const EnumWords<TrainedPrecision> words = {{{"f32", TrainedPrecision::f32},
+                                                     {"mixed", TrainedPrecision::mixed},
+                                                     {"pure_bf16", TrainedPrecision::pure_bf16}},
+                                                    {},
+                                                    ""};
+  return words;
+}
+
+const EnumWords<Checkpointing>& words_of(Checkpointing) {
+  static const EnumWords<Checkpointing> words = {
+      {{"none", Checkpointing::none}, {"block", Checkpointing::block}},
+      {"sqrt", "nested", "selective", "offload", "auto"},
+      "block keeps one input a decoder layer and recomputes the rest"};
+  return words;
+}
+
+std::string_view name_of(Stage stage) { return word_for(stage); }
+std::string_view name_of(FinetuningType type) { return word_for(type); }
+std::string_view name_of(SchedulerType type) { return word_for(type); }
+std::string_view name_of(OptimizerType type) { return word_for(type); }
+std::string_view name_of(IntervalStrategy strategy) { return word_for(strategy); }
+std::string_view name_of(TrainedPrecision precision) { return word_for(precision); }
+std::string_view name_of(Checkpointing policy) { return word_for(policy); }
+
+}  // namespace cairn

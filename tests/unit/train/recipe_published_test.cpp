@@ -1,0 +1,52 @@
+// Recipes that LLaMA-Factory publishes, where a copy lies beside the source tree (it is not part of
+// a clone): each is read, or refused for the one reason it must be.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <iostream>
+#include <map>
+
+#include "base/error.h"
+#include "train/recipe.h"
+
+namespace cairn {
+namespace {
+
+std::string outcome_of(const std::filesystem::path& path) {
+  try {
+    const Recipe recipe = read_recipe(path);
+    for (const Note& note : recipe.notes)
+      std::cout << path.filename() << " " << note.key << ": " << note.text << "\n";
+    return "read";
+  } catch (const UserError& error) {
+    std::cout << path.filename() << " " << error.what() << "\n";
+    const std::string text = error.what();
+    return text.substr(0, text.find(':'));
+  }
+}
+
+TEST(RecipePublished, each_is_read_or_refused_for_the_right_key) {
+  const std::filesystem::path folder =
+      std::filesystem::path(CAIRN_SOURCE_DIR) / "../shared/data/llamafactory/recipes";
+  if (!std::filesystem::is_directory(folder)) {
+    std::cout << folder << " is absent: nothing is checked\n";
+    return;
+  }
+  const std::map<std::string, std::string> wanted = {
+      {"extras_loraplus_llama3_lora_sft.yaml", "loraplus_lr_ratio"},
+      {"merge_lora_qwen3_lora_sft.yaml", "read"},
+      {"train_full_qwen3_full_sft.yaml", "deepspeed"},
+      {"train_lora_qwen3_lora_pretrain.yaml", "stage"},
+      {"train_lora_qwen3_lora_sft.yaml", "read"},
+      {"train_lora_qwen3_lora_sft_ds3.yaml", "deepspeed"},
+      {"train_qlora_qwen3_lora_sft_otfq.yaml", "quantization_bit"}};
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    const auto found = wanted.find(entry.path().filename().string());
+    if (found != wanted.end()) {
+      EXPECT_EQ(outcome_of(entry.path()), found->second) << entry.path();
+    }
+  }
+}
+
+}  // namespace
+}  // namespace cairn

@@ -1,0 +1,148 @@
+// What a recipe may not say: every refusal names the key, what was given, and what to do.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "base/error.h"
+#include "train/recipe.h"
+
+namespace cairn {
+namespace {
+
+std::string refusal_of(const std::string& lines, RecipeFormat format = RecipeFormat::yaml,
+                       const std::vector<std::string>& overrides = {}) {
+  try {
+    parse_recipe(format == RecipeFormat::yaml ? "model_name_or_path: m\n" + lines : lines, format,
+                 overrides, "r.yaml");
+  } catch (const UserError& error) {
+    return error.what();
+  }
+  return "(read)";
+}
+
+// One line of a recipe and what its refusal must say.
+struct Refusal {
+  const char* lines;
+  std::vector<const char*> words;
+};
+
+void expect_refusals(const std::vector<Refusal>& refusals) {
+  for (const Refusal& refusal : refusals) {
+    const std::string text = refusal_of(refusal.lines);
+    for (const char* word : refusal.words)
+      EXPECT_NE(text.find(word), std::string::npos)
+          << refusal.lines << "\nwanted '" << word << "' in: " << text;
+  }
+}
+
+TEST(RecipeRefusals, an_unknown_key_is_named_with_the_nearest_one) {
+  expect_refusals({{"lora_rnak: 8", {"'lora_rnak'", "'lora_rank'", "r.yaml, line 2"}},
+                   {"learning-rate: 1", {"'learning_rate'"}},
+                   {"batch_size: 1", {"'batch_size'", "nearest"}}});
+  EXPECT_NE(refusal_of("", RecipeFormat::yaml, {"seeed=1"}).find("'seed'"), std::string::npos);
+}
+
+TEST(RecipeRefusals, an_unknown_key_becomes_a_note_if_extra_keys_are_allowed) {
+  ASSERT_EQ(setenv("ALLOW_EXTRA_ARGS", "1", 1), 0);
+  const Recipe recipe = parse_recipe("model_name_or_path: m\nlora_rnak: 8\n");
+  ASSERT_EQ(unsetenv("ALLOW_EXTRA_ARGS"), 0);
+  ASSERT_EQ(recipe.notes.size(), 1u);
+  EXPECT_EQ(recipe.notes[0].key, "lora_rnak");
+}
+
+TEST(RecipeRefusals, a_key_given_twice_is_refused) {
+  expect_refusals({{"seed: 1\nlora_rank: 2\nseed: 3", {"seed is given twice", "line 4"}}});
+  EXPECT_NE(refusal_of(R"({"model_name_or_path": "m", "seed": 1, "seed": 2})", RecipeFormat::json)
+                .find("seed is given twice"),
+            std::string::npos);
+}
+
+TEST(RecipeRefusals, a_wrong_type_or_range_says_what_is_expected) {
+  expect_refusals({
+      {"learning_rate: fast", {"learning_rate", "'fast'", "a number", "line 2"}},
+      {"learning_rate: -1", {"learning_rate", "'-1'", "of at least 0"}},
+      {"learning_rate: .inf", {"a number"}},
+      {"lora_rank: 8.5", {"lora_rank", "an integer of at least 1", "'8.5'"}},
+      {"lora_rank: 0", {"an integer of at least 1"}},
+      {"lora_rank: [8]", {"a list"}},
+      {"bf16: maybe", {"true or false", "'maybe'"}},
+      {"warmup_ratio: 1.5", {"from 0 to 1"}},
+      {"adam_beta2: 1", {"up to but not including 1"}},
+      {"val_size: 1.5", {"a whole count"}},
+      {"logging_steps: 2.5", {"a whole count"}},
+      {"logging_steps: 0", {"above 0"}},
+      {"dataset: 'a,,b'", {"names with commas between them"}},
+      {"finetuning_type: laro", {"one of lora, full", "'laro'"}},
+      {"memory_budget: plenty", {"memory_budget", "'plenty'", "24GiB"}},
+      {"memory_budget: 24", {"at least 1MiB"}},
+      {"device: gpu", {"cuda:N", "'gpu'"}},
+      {"device: 'cuda:'", {"cuda:N"}},
+      {"threads: 0", {"an integer of at least 1, or auto"}},
+      {"gradient_checkpointing: sometimes", {"one of none, block"}},
+      {"ddp_timeout: long", {"ddp_timeout", "an integer"}},
+      {"top_p: 2", {"top_p"}},
+      {"seed: 99999999999999999999", {"an integer"}},
+  });
+}
+
+TEST(RecipeRefusals, what_this_version_lacks_is_refused_by_name) {
+  expect_refusals({
+      {"stage: dpo", {"stage", "'dpo'", "available: sft"}},
+      {"finetuning_type: freeze", {"'freeze'", "available: lora, full"}},
+      {"optim: paged_adamw_8bit", {"'paged_adamw_8bit'", "adamw_torch"}},
+      {"lr_scheduler_type: polynomial", {"'polynomial'", "cosine"}},
+      {"gradient_checkpointing: every:4", {"'every:4'", "available: none, block"}},
+      {"gradient_checkpointing: auto", {"'auto'", "available: none, block"}},
+      {"fp16: true", {"fp16", "bf16"}},
+      {"quantization_bit: 4", {"quantization_bit", "'4'"}},
+      {"packing: true", {"packing"}},
+      {"neat_packing: true", {"neat_packing"}},
+      {"deepspeed: ds_z3_config.json", {"deepspeed", "one process"}},
+      {"deepspeed: {stage: 3}", {"a mapping"}},
+      {"lora_dropout: 0.05", {"lora_dropout", "'0.05'"}},
+      {"use_dora: true", {"use_dora", "plain LoRA"}},
+      {"loraplus_lr_ratio: 16.0", {"loraplus_lr_ratio", "'16.0'"}},
+      {"additional_target: lm_head", {"additional_target"}},
+      {"save_strategy: best", {"'best'", "no, steps, epoch"}},
+      {"optimizer_place: paged", {"optimizer_place", "resident"}},
+      {"mlp_tile: 512", {"mlp_tile", "auto"}},
+  });
+}
+
+TEST(RecipeRefusals, a_refused_key_is_taken_when_it_asks_for_what_happens_anyway) {
+  EXPECT_EQ(refusal_of("packing: false\nlora_dropout: 0\nfp16: false\ndeepspeed: null\n"
+                       "use_dora: false\ngradient_checkpointing: true\n"
+                       "disable_gradient_checkpointing: false\nmix_strategy: concat\nquantization_bit: null\n"),
+            "(read)");
+}
+
+TEST(RecipeRefusals, keys_that_contradict_each_other_are_refused) {
+  expect_refusals({
+      {"do_train: true", {"do_train", "dataset"}},
+      {"train_on_prompt: true\nmask_history: true", {"train_on_prompt", "mask_history"}},
+      {"val_size: 0.1", {"val_size", "dataset"}},
+      {"dataset: a\nval_size: 0.1\neval_dataset: b", {"val_size", "eval_dataset"}},
+      {"dataset: a\neval_strategy: steps", {"eval_strategy", "val_size"}},
+      {"adapter_name_or_path: a\nfinetuning_type: full", {"adapter_name_or_path", "lora"}},
+      {"adapter_name_or_path: a,b", {"several adapters"}},
+      {"lora_target: all,q_proj", {"lora_target"}},
+      {"gradient_checkpointing: true\ndisable_gradient_checkpointing: true", {"keep one"}},
+      {"pure_bf16: true\ntrained_precision: f32", {"keep one"}},
+      {"trained_precision: mixed", {"bf16: true"}},
+  });
+}
+
+TEST(RecipeRefusals, what_is_no_recipe_is_refused) {
+  expect_refusals({{"a: [1", {"r.yaml", "not valid YAML"}},
+                   {"---\nseed: 1\n", {"2 YAML documents"}},
+                   {"? [a]\n: 1\n", {"a key that is a word"}}});
+  EXPECT_NE(refusal_of("{", RecipeFormat::json).find("not valid JSON"), std::string::npos);
+  EXPECT_NE(refusal_of("[1]", RecipeFormat::json).find("one JSON object"), std::string::npos);
+  EXPECT_THROW(parse_recipe("just text"), UserError);
+  EXPECT_THROW(parse_recipe(""), UserError);  // no model
+  EXPECT_THROW(read_recipe("/nowhere/recipe.yaml"), UserError);
+  EXPECT_THROW(read_recipe(testing::TempDir()), UserError);
+}
+
+}  // namespace
+}  // namespace cairn

@@ -1,0 +1,250 @@
+// Recipes: what is read, what follows from it, and that printing loses nothing.
+#include "train/recipe.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "base/bytes.h"
+#include "base/error.h"
+#include "train/recipe_key.h"
+
+namespace cairn {
+namespace {
+
+const std::string kSmallest = "model_name_or_path: tiny\n";
+
+Recipe parsed(const std::string& lines, const std::vector<std::string>& overrides = {}) {
+  return parse_recipe(kSmallest + lines, RecipeFormat::yaml, overrides, "r.yaml");
+}
+
+bool same_but_for_notes(const Recipe& a, const Recipe& b) {
+  return a.model == b.model && a.method == b.method && a.data == b.data && a.train == b.train &&
+         a.output == b.output && a.memory == b.memory && a.generate == b.generate;
+}
+
+std::vector<std::string> noted_keys(const Recipe& recipe) {
+  std::vector<std::string> keys;
+  for (const Note& note : recipe.notes) keys.push_back(note.key);
+  return keys;
+}
+
+using Names = std::vector<std::string>;
+
+TEST(Recipe, the_smallest_one_holds_llama_factory_defaults) {
+  const Recipe recipe = parsed("");
+  EXPECT_EQ(recipe.model.model_name_or_path, "tiny");
+  EXPECT_EQ(recipe.method.finetuning_type, FinetuningType::lora);
+  EXPECT_EQ(recipe.method.lora_rank, 8);
+  EXPECT_EQ(recipe.method.lora_alpha, 16);
+  EXPECT_EQ(recipe.method.lora_target, Names{"all"});
+  EXPECT_EQ(recipe.data.cutoff_len, 2048);
+  EXPECT_EQ(recipe.train.per_device_train_batch_size, 8);
+  EXPECT_DOUBLE_EQ(recipe.train.learning_rate, 5e-5);
+  EXPECT_EQ(recipe.train.data_seed, 42);
+  EXPECT_EQ(recipe.train.trained_precision, TrainedPrecision::f32);
+  EXPECT_EQ(recipe.memory.checkpointing, Checkpointing::block);
+  EXPECT_TRUE(recipe.notes.empty());
+}
+
+TEST(Recipe, a_llama_factory_file_is_read_as_it_is) {
+  const Recipe recipe = parsed(R"(
+### method
+stage: sft
+do_train: true
+finetuning_type: lora
+lora_rank: 16
+lora_target: q_proj, v_proj
+dataset: identity,alpaca_en_demo
+template: llama3
+max_samples: 1000
+output_dir: saves/llama
+logging_steps: 10
+save_steps: 0.25
+plot_loss: true
+per_device_train_batch_size: 1
+gradient_accumulation_steps: 8
+learning_rate: 1e-4  # plain YAML 1.1 takes this for text
+num_train_epochs: 3
+lr_scheduler_type: cosine
+warmup_ratio: 0.1
+bf16: true
+)");
+  EXPECT_TRUE(recipe.method.do_train);
+  EXPECT_EQ(recipe.method.lora_alpha, 32);
+  EXPECT_EQ(recipe.method.lora_target, (Names{"q_proj", "v_proj"}));
+  EXPECT_EQ(recipe.data.dataset, (Names{"identity", "alpaca_en_demo"}));
+  EXPECT_EQ(recipe.data.template_name, "llama3");
+  EXPECT_EQ(recipe.data.max_samples, 1000);
+  EXPECT_DOUBLE_EQ(recipe.train.learning_rate, 1e-4);
+  EXPECT_DOUBLE_EQ(recipe.train.num_train_epochs, 3.0);
+  EXPECT_EQ(recipe.train.lr_scheduler_type, SchedulerType::cosine);
+  EXPECT_DOUBLE_EQ(recipe.output.save_steps, 0.25);
+  EXPECT_DOUBLE_EQ(recipe.train.eval_steps, 10);  // follows logging_steps
+  EXPECT_TRUE(recipe.train.bf16);
+  EXPECT_TRUE(recipe.notes.empty());
+}
+
+TEST(Recipe, numbers_and_switches_are_read_in_every_spelling) {
+  for (const char* rate : {"1e-4", "1.0e-4", "0.0001", "'1e-4'", "+1e-4", ".0001"})
+    EXPECT_DOUBLE_EQ(parsed(std::string("learning_rate: ") + rate).train.learning_rate, 1e-4);
+  for (const char* on : {"true", "True", "TRUE", "yes", "on", "1"})
+    EXPECT_TRUE(parsed(std::string("bf16: ") + on).train.bf16) << on;
+  for (const char* off : {"false", "False", "no", "Off", "0"})
+    EXPECT_FALSE(parsed(std::string("bf16: ") + off).train.bf16) << off;
+  EXPECT_EQ(parsed("max_samples: 1_000").data.max_samples, 1000);
+  EXPECT_EQ(parsed("eval_strategy: no").train.eval_strategy, IntervalStrategy::no);
+  EXPECT_EQ(parsed("dataset: [a, 'b']").data.dataset, (Names{"a", "b"}));
+}
+
+TEST(Recipe, null_stands_for_the_default) {
+  const Recipe recipe = parsed("lora_rank: null\nmax_samples: ~\nlora_alpha:\ndeepspeed: null\n");
+  EXPECT_EQ(recipe.method.lora_rank, 8);
+  EXPECT_EQ(recipe.data.max_samples, std::nullopt);
+  EXPECT_EQ(recipe.method.lora_alpha, 16);
+  EXPECT_EQ(parsed("lora_rank: 4\nlora_alpha: 0\n").method.lora_alpha, 8);
+}
+
+TEST(Recipe, overrides_win_and_the_later_one_holds) {
+  const Recipe recipe = parsed("lora_rank: 4\nseed: 7\n",
+                               {"lora_rank=32", "max_steps=3", "lora_rank=64", "output_dir=a=b",
+                                "gradient_checkpointing_kwargs.use_reentrant=false"});
+  EXPECT_EQ(recipe.method.lora_rank, 64);
+  EXPECT_EQ(recipe.method.lora_alpha, 128);
+  EXPECT_EQ(recipe.train.max_steps, 3);
+  EXPECT_EQ(recipe.train.data_seed, 7);
+  EXPECT_EQ(recipe.output.output_dir, "a=b");
+  EXPECT_EQ(noted_keys(recipe), Names{"gradient_checkpointing_kwargs"});
+  EXPECT_EQ(parsed("max_samples: 5", {"max_samples=null"}).data.max_samples, std::nullopt);
+  EXPECT_THROW(parsed("", {"lora_rank"}), UserError);
+}
+
+TEST(Recipe, checkpointing_is_on_unless_switched_off) {
+  EXPECT_EQ(parsed("gradient_checkpointing: true").memory.checkpointing, Checkpointing::block);
+  EXPECT_EQ(parsed("gradient_checkpointing: block").memory.checkpointing, Checkpointing::block);
+  EXPECT_EQ(parsed("gradient_checkpointing: none").memory.checkpointing, Checkpointing::none);
+  EXPECT_EQ(parsed("gradient_checkpointing: false").memory.checkpointing, Checkpointing::none);
+  EXPECT_EQ(parsed("disable_gradient_checkpointing: true").memory.checkpointing,
+            Checkpointing::none);
+  EXPECT_EQ(parsed("disable_gradient_checkpointing: false").memory.checkpointing,
+            Checkpointing::block);
+}
+
+TEST(Recipe, pure_bf16_sets_the_precision_of_weights_and_activations) {
+  const Recipe recipe = parsed("pure_bf16: true");
+  EXPECT_EQ(recipe.train.trained_precision, TrainedPrecision::pure_bf16);
+  EXPECT_TRUE(recipe.train.bf16);
+  EXPECT_EQ(parsed("pure_bf16: false").train.trained_precision, TrainedPrecision::f32);
+  EXPECT_EQ(parsed("trained_precision: mixed\nbf16: true").train.trained_precision,
+            TrainedPrecision::mixed);
+}
+
+TEST(Recipe, cairns_own_keys_are_read) {
+  const Recipe recipe =
+      parsed("memory_budget: 24GiB\nloss_chunk: 512\nthreads: auto\ndevice: cpu\n");
+  EXPECT_EQ(recipe.memory.memory_budget, 24 * kGiB);
+  EXPECT_EQ(recipe.memory.loss_chunk, 512);
+  EXPECT_EQ(recipe.memory.threads, 0);
+  EXPECT_EQ(recipe.memory.device, "cpu");
+  EXPECT_EQ(parsed("memory_budget: 1.5 GB").memory.memory_budget, 1500000000);
+  EXPECT_EQ(parsed("device: cuda:1").memory.device, "cuda:1");
+  EXPECT_TRUE(parsed("mlp_tile: auto\noptimizer_place: resident\nweights_place: resident\n"
+                     "optimizer_in_backward: false\n")
+                  .notes.empty());
+}
+
+TEST(Recipe, a_key_without_effect_leaves_a_note_that_says_why) {
+  const Recipe recipe = parsed(
+      "trust_remote_code: true\nflash_attn: fa2\nreport_to: none\nddp_timeout: 180000000\n"
+      "gradient_checkpointing_kwargs: {use_reentrant: false}\n");
+  EXPECT_EQ(noted_keys(recipe), (Names{"trust_remote_code", "flash_attn", "ddp_timeout",
+                                       "gradient_checkpointing_kwargs"}));
+  for (const Note& note : recipe.notes) EXPECT_FALSE(note.text.empty()) << note.key;
+  EXPECT_EQ(noted_keys(parsed("report_to: wandb")), Names{"report_to"});
+}
+
+TEST(Recipe, a_key_that_another_overrides_leaves_a_note) {
+  EXPECT_EQ(noted_keys(parsed("max_steps: 5\nnum_train_epochs: 2")), Names{"num_train_epochs"});
+  EXPECT_EQ(noted_keys(parsed("warmup_steps: 5\nwarmup_ratio: 0.1")), Names{"warmup_ratio"});
+  EXPECT_EQ(noted_keys(parsed("finetuning_type: full\nlora_rank: 16")), Names{"lora_rank"});
+  EXPECT_TRUE(parsed("max_steps: -1\nnum_train_epochs: 2").notes.empty());
+}
+
+TEST(Recipe, printing_and_reading_back_gives_the_same_recipe) {
+  const Recipe recipe = parsed(
+      "finetuning_type: full\ndataset: a,b\nval_size: 0.1\nlearning_rate: 1.23456789e-5\n"
+      "default_system: \"Say \\\"hi\\\":\\n# 'null' \xC3\xA4\"\noutput_dir: 'null'\n"
+      "memory_budget: 24GiB\nmax_steps: 7\neval_strategy: epoch\ntrained_precision: mixed\n"
+      "bf16: true\ngradient_checkpointing: none\nthreads: 2\nlogging_steps: 0.01\n"
+      "template: -x\ndataset_dir: 'a: b'\nwarmup_steps: 0.05\nsave_strategy: no\nseed: 7\n");
+  const Recipe from_yaml = parse_recipe(to_yaml(recipe));
+  EXPECT_TRUE(same_but_for_notes(recipe, from_yaml)) << to_yaml(recipe) << to_yaml(from_yaml);
+  const Recipe from_json = parse_recipe(to_json(recipe), RecipeFormat::json);
+  EXPECT_TRUE(same_but_for_notes(recipe, from_json)) << to_json(recipe);
+  EXPECT_EQ(to_yaml(recipe), to_yaml(from_yaml));
+}
+
+TEST(Recipe, the_default_recipe_printed_and_read_back_has_no_notes) {
+  EXPECT_TRUE(parse_recipe(to_yaml(parsed(""))).notes.empty());
+  EXPECT_TRUE(
+      parse_recipe(to_json(parsed("finetuning_type: full")), RecipeFormat::json).notes.empty());
+}
+
+TEST(Recipe, notes_are_printed_as_comments) {
+  EXPECT_NE(to_yaml(parsed("trust_remote_code: true")).find("# trust_remote_code: "),
+            std::string::npos);
+}
+
+TEST(Recipe, json_files_are_read_like_yaml_files) {
+  const std::filesystem::path path =
+      std::filesystem::path(testing::TempDir()) / "cairn_recipe_test.json";
+  std::ofstream(path) << R"({"model_name_or_path": "m", "learning_rate": 1e-4, "bf16": true,
+                            "dataset": "a,b", "max_samples": null, "lora_rank": 4})";
+  const Recipe recipe = read_recipe(path, {"lora_rank=2"});
+  EXPECT_EQ(recipe.model.model_name_or_path, "m");
+  EXPECT_DOUBLE_EQ(recipe.train.learning_rate, 1e-4);
+  EXPECT_EQ(recipe.data.dataset.size(), 2u);
+  EXPECT_EQ(recipe.method.lora_alpha, 4);
+  EXPECT_EQ(recipe.folder, path.parent_path());
+  std::filesystem::remove(path);
+}
+
+TEST(Recipe, relative_paths_are_found_beside_the_recipe_and_above) {
+  const std::filesystem::path root =
+      std::filesystem::path(testing::TempDir()) / "cairn_recipe_paths";
+  std::filesystem::create_directories(root / "recipes" / "deep");
+  std::filesystem::create_directories(root / "models" / "tiny");
+  std::ofstream(root / "recipes" / "deep" / "r.yaml") << kSmallest;
+  const Recipe recipe = read_recipe(root / "recipes" / "deep" / "r.yaml");
+  EXPECT_EQ(find_recipe_path(recipe, "models/tiny"), root / "models" / "tiny");
+  EXPECT_EQ(find_recipe_path(recipe, "nowhere/at-all"), "nowhere/at-all");
+  std::filesystem::remove_all(root);
+}
+
+TEST(Recipe, steps_below_one_are_a_share_of_all_steps) {
+  EXPECT_EQ(resolve_steps(10, 100), 10);
+  EXPECT_EQ(resolve_steps(0.1, 105), 11);
+  EXPECT_EQ(resolve_steps(0.001, 10), 1);
+  TrainRecipe train;
+  train.warmup_ratio = 0.1;
+  EXPECT_EQ(resolve_warmup_steps(train, 101), 11);
+  train.warmup_steps = 5;
+  EXPECT_EQ(resolve_warmup_steps(train, 101), 5);
+  train.warmup_steps = 0.5;
+  EXPECT_EQ(resolve_warmup_steps(train, 101), 51);
+  EXPECT_EQ(resolve_warmup_steps(TrainRecipe{}, 101), 0);
+}
+
+TEST(Recipe, every_key_of_the_table_has_a_type_and_a_reason) {
+  EXPECT_GT(recipe_keys().size(), 200u);
+  for (const RecipeKey& key : recipe_keys()) {
+    EXPECT_FALSE(key.expected.empty()) << key.name;
+    EXPECT_FALSE(key.subject.empty()) << key.name;
+    EXPECT_EQ(key.why.empty(), key.standing == Standing::honoured) << key.name;
+  }
+}
+
+}  // namespace
+}  // namespace cairn
