@@ -1,0 +1,168 @@
+// How attention is cut into blocks and shared among threads: each thread claims the next block, the
+// longest of a segment first, so that one long sequence of few heads keeps every core busy.
+#include "backend/cpu/attention/attention.h"
+
+#include <omp.h>
+
+#include <new>
+
+#include "backend/cpu/attention/blocks.h"
+#include "backend/cpu/parallel.h"
+
+namespace cairn::cpu {
+namespace {
+
+int64_t scratch_bytes_of_thread(int64_t head_dim, bool backward) {
+  const int64_t floats =
+      backward ? backward_scratch_floats(head_dim) : forward_scratch_floats(head_dim);
+  return round_up(floats * int64_t{sizeof(float)}, 64);
+}
+
+constexpr int64_t kTurnsBytes = round_up(sizeof(Turns), 64);
+
+AttentionShape shape_of(const Attention& attention) {
+  AttentionShape shape;
+  shape.q = attention.q;
+  shape.k = attention.k;
+  shape.v = attention.v;
+  shape.heads = attention.q.shape()[1];
+  shape.kv_heads = attention.k.shape()[1];
+  shape.head_dim = attention.q.shape()[2];
+  shape.scale = attention.scale;
+  return shape;
+}
+
+// One segment: rows of q and of k.
+struct Segment {
+  int64_t query_row, queries, key_row, keys;
+};
+
+// Finds the segment of a task in a walk that only goes forward. Tasks of a segment are numbered in
+// a row, `tasks_of(segment)` of them.
+template <typename TasksOf>
+class Walk {
+ public:
+  Walk(const Attention& attention, const TasksOf& tasks_of)
+      : cu_queries_(attention.cu_queries.as<int32_t>()),
+        cu_keys_(attention.cu_keys.as<int32_t>()),
+        segments_(attention.cu_queries.shape()[0] - 1),
+        tasks_of_(tasks_of) {}
+
+  // Sets `segment` and the task's number within it; false when there is no such task.
+  bool find(int64_t task, Segment& segment, int64_t& within) {
+    for (; at_ < segments_; ++at_) {
+      segment = {cu_queries_[at_], cu_queries_[at_ + 1] - cu_queries_[at_], cu_keys_[at_],
+                 cu_keys_[at_ + 1] - cu_keys_[at_]};
+      const int64_t tasks = tasks_of_(segment);
+      if (task < first_ + tasks) {
+        within = task - first_;
+        return true;
+      }
+      first_ += tasks;
+    }
+    return false;
+  }
+
+ private:
+  const int32_t* cu_queries_;
+  const int32_t* cu_keys_;
+  int64_t segments_, at_ = 0, first_ = 0;
+  const TasksOf& tasks_of_;
+};
+
+// Calls body(task, segment, within, thread) for every task, in order of claiming.
+template <typename TasksOf, typename Body>
+void for_each_task(const Attention& attention, int threads, const TasksOf& tasks_of,
+                   const Body& body) {
+  std::atomic<int64_t> next = 0;
+#pragma omp parallel num_threads(threads) if (threads > 1)
+  {
+    Walk<TasksOf> walk(attention, tasks_of);
+    Segment segment{};
+    int64_t within = 0;
+    for (int64_t task = next++; walk.find(task, segment, within); task = next++)
+      body(task, segment, within, omp_get_thread_num());
+  }
+}
+
+}  // namespace
+
+int64_t attention_scratch_bytes(int threads, int64_t head_dim, bool backward) {
+  return (backward ? kTurnsBytes : 0) + threads * scratch_bytes_of_thread(head_dim, backward);
+}
+
+void attention_forward(const Attention& attention, View out, View log_sum_exp, int threads,
+                       std::byte* scratch) {
+  const AttentionShape shape = shape_of(attention);
+  const int64_t group = shape.heads / shape.kv_heads;
+  // Heads of a group in parts of nearly equal size, and as many queries as then fit a block.
+  const int64_t parts = ceil_div(group, kForwardHeads);
+  const int64_t block_queries = kForwardRows / ceil_div(group, parts) / 64 * 64;
+  const auto tasks_of = [&](const Segment& segment) {
+    return ceil_div(segment.queries, block_queries) * shape.kv_heads * parts;
+  };
+  const int64_t bytes = scratch_bytes_of_thread(shape.head_dim, false);
+  for_each_task(
+      attention, threads, tasks_of,
+      [&](int64_t, const Segment& segment, int64_t within, int thread) {
+        const int64_t kv_head = within / parts % shape.kv_heads, part = within % parts;
+        const int64_t blocks = ceil_div(segment.queries, block_queries);
+        // The last queries see the most keys.
+        const int64_t first = (blocks - 1 - within / parts / shape.kv_heads) * block_queries;
+        ForwardBlock block;
+        block.shape = shape;
+        block.out = out;
+        block.log_sum_exp = log_sum_exp.as<float>();
+        block.query_row = segment.query_row + first;
+        block.queries = std::min(block_queries, segment.queries - first);
+        block.key_row = segment.key_row;
+        block.keys = segment.keys;
+        block.first_head = kv_head * group + group * part / parts;
+        block.heads = group * (part + 1) / parts - group * part / parts;
+        block.visible = first + 1 + segment.keys - segment.queries;
+        attention_forward_block(block, reinterpret_cast<float*>(scratch + thread * bytes));
+      });
+}
+
+void attention_backward(const Attention& attention, ConstView out, ConstView log_sum_exp,
+                        ConstView d_out, View delta, View d_q, View d_k, View d_v, int threads,
+                        std::byte* scratch) {
+  const AttentionShape shape = shape_of(attention);
+  for_each_chunk(threads, out.rows() * shape.heads, rows_per_chunk(shape.head_dim),
+                 [&](int64_t begin, int64_t end) {
+                   attention_delta(out, d_out, shape.head_dim, begin, end, delta.as<float>());
+                 });
+  Turns& turns = *new (scratch) Turns;
+  scratch += kTurnsBytes;
+  // A segment without keys still has a block, which clears its d_q.
+  const auto tasks_of = [&](const Segment& segment) {
+    return std::max<int64_t>(1, ceil_div(segment.keys, kBackwardKeys)) * shape.kv_heads;
+  };
+  const int64_t bytes = scratch_bytes_of_thread(shape.head_dim, true);
+  for_each_task(attention, threads, tasks_of,
+                [&](int64_t task, const Segment& segment, int64_t within, int thread) {
+                  const int64_t first = within / shape.kv_heads * kBackwardKeys;
+                  BackwardBlock block;
+                  block.shape = shape;
+                  block.log_sum_exp = log_sum_exp.as<float>();
+                  block.d_out = d_out;
+                  block.delta = delta.as<float>();
+                  block.d_q = d_q.as<float>();
+                  block.d_k = d_k.as<float>();
+                  block.d_v = d_v.as<float>();
+                  block.query_row = segment.query_row;
+                  block.queries = segment.queries;
+                  block.key_row = segment.key_row + first;
+                  block.keys = std::min(kBackwardKeys, segment.keys - first);
+                  block.kv_head = within % shape.kv_heads;
+                  block.visible = 1 + segment.keys - segment.queries - first;
+                  block.first = first == 0;
+                  const Turn turn = turns.open(task, shape.kv_heads, !block.first);
+                  attention_backward_block(block, turn,
+                                           reinterpret_cast<float*>(scratch + thread * bytes));
+                  turns.close(task);
+                });
+  turns.~Turns();
+}
+
+}  // namespace cairn::cpu

@@ -1,0 +1,223 @@
+// One backward block: a block of keys passes over the queries that see it, tile by tile, for all
+// heads that read it. Scores are recomputed from the saved log-sum-exp; d_k and d_v gather in
+// scratch, and each tile's part of d_q is added to d_q when its turn comes.
+#include "backend/cpu/attention/blocks.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "backend/cpu/attention/backward_block.cpp"
+#include "backend/cpu/simd_targets.h"
+// clang-format off
+#include "hwy/foreach_target.h"
+#include "backend/cpu/attention/tiles-inl.h"
+// clang-format on
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace cairn::cpu::HWY_NAMESPACE {
+namespace attention {
+
+// Queries [first, first + count) of the segment.
+struct QueryTile {
+  int64_t first, count;
+  int64_t visible;  // keys of the block that its first query sees; may be negative
+
+  // Keys of the block (of `keys`) that a row of the tile sees.
+  int64_t sees(int64_t row, int64_t keys) const {
+    return std::clamp<int64_t>(visible + row, 0, keys);
+  }
+  // The first row that sees the key, at most `count`.
+  int64_t row_that_sees(int64_t key) const {
+    return std::clamp<int64_t>(key - visible + 1, 0, count);
+  }
+};
+
+class Backward {
+ public:
+  Backward(const BackwardBlock& block, const Turn& turn, float* scratch)
+      : block_(block),
+        turn_(turn),
+        head_dim_(block.shape.head_dim),
+        stride_(scratch_stride(head_dim_)),
+        vectors_(vectors_of(head_dim_)),
+        group_(block.shape.heads / block.shape.kv_heads) {
+    const auto take = [&](int64_t floats) {
+      float* const taken = scratch;
+      scratch += floats;
+      return taken;
+    };
+    keys_across_ = take(kBackwardKeys * padded_head(head_dim_));
+    values_across_ = take(kBackwardKeys * padded_head(head_dim_));
+    keys_ = take(kBackwardKeys * stride_);
+    d_keys_ = take(kBackwardKeys * stride_);
+    d_values_ = take(kBackwardKeys * stride_);
+    queries_ = take(kBackwardQueries * stride_);
+    d_out_ = take(kBackwardQueries * stride_);
+    d_queries_ = take(kBackwardQueries * stride_);
+    powers_ = take(kBackwardQueries * kBackwardKeys);
+    d_scores_ = take(kBackwardQueries * kBackwardKeys);
+  }
+
+  void run() {
+    begin();
+    const int64_t tiles = ceil_div(block_.queries, kBackwardQueries);
+    // The first block of keys starts d_q, also for queries that see no key.
+    const int64_t first_seen = std::max<int64_t>(0, 1 - block_.visible);
+    for (int64_t i = block_.first ? 0 : first_seen / kBackwardQueries; i < tiles; ++i) {
+      const int64_t first = i * kBackwardQueries;
+      const QueryTile tile{first, std::min(kBackwardQueries, block_.queries - first),
+                           block_.visible + first};
+      for (int64_t head = 0; head < group_; ++head) {
+        add_tile(tile, block_.kv_head * group_ + head);
+        if (head == 0) turn_.wait(i);
+        add_d_queries(tile, block_.kv_head * group_ + head);
+      }
+      turn_.finished(i);
+    }
+    write(d_keys_, block_.d_k);
+    write(d_values_, block_.d_v);
+  }
+
+ private:
+  int64_t key_element() const {
+    return (block_.key_row * block_.shape.kv_heads + block_.kv_head) * head_dim_;
+  }
+  int64_t query_element(int64_t query, int64_t head) const {
+    return ((block_.query_row + query) * block_.shape.heads + head) * head_dim_;
+  }
+
+  void begin() {
+    const AttentionShape& shape = block_.shape;
+    // The place of d_values serves the values until they are transposed.
+    load_rows(shape.k, key_element(), shape.key_stride(), block_.keys, head_dim_, keys_, stride_);
+    load_rows(shape.v, key_element(), shape.key_stride(), block_.keys, head_dim_, d_values_,
+              stride_);
+    for (int64_t key = 0; key < block_.keys; key += kPanelWidth) {
+      const int64_t count = std::min(kPanelWidth, block_.keys - key);
+      transpose_panel(keys_ + key * stride_, stride_, count, head_dim_, shape.scale * kLog2E,
+                      keys_across_ + key * head_dim_);
+      transpose_panel(d_values_ + key * stride_, stride_, count, head_dim_, 1.0f,
+                      values_across_ + key * head_dim_);
+    }
+    std::fill(d_keys_, d_keys_ + block_.keys * stride_, 0.0f);
+    std::fill(d_values_, d_values_ + block_.keys * stride_, 0.0f);
+  }
+
+  // Adds one head's tile to d_keys and d_values, and leaves its part of d_q in scratch.
+  void add_tile(const QueryTile& tile, int64_t head) {
+    const AttentionShape& shape = block_.shape;
+    const int64_t start = tile.row_that_sees(0);
+    if (start == tile.count) return;
+    const int64_t from = query_element(tile.first, head), between = shape.query_stride();
+    load_rows(shape.q, from, between, tile.count, head_dim_, queries_, stride_);
+    load_rows(block_.d_out, from, between, tile.count, head_dim_, d_out_, stride_);
+
+    const auto whole = [&](int64_t, int64_t) { return Depth{0, head_dim_}; };
+    for (int64_t key = 0; key < block_.keys; key += kPanelWidth) {
+      const int64_t row = tile.row_that_sees(key);
+      const int64_t lanes =
+          std::min<int64_t>(kTileVectors, (block_.keys - key + kLanes - 1) / kLanes);
+      multiply<false>({queries_, stride_}, {keys_across_ + key * head_dim_, kPanelWidth},
+                      {powers_ + key, kBackwardKeys}, row, tile.count, lanes, whole);
+      multiply<false>({d_out_, stride_}, {values_across_ + key * head_dim_, kPanelWidth},
+                      {d_scores_ + key, kBackwardKeys}, row, tile.count, lanes, whole);
+    }
+    for (int64_t row = start; row < tile.count; ++row) differentiate(tile, head, row);
+
+    const auto rows_that_see = [&](int64_t key, int64_t) {
+      return Depth{tile.row_that_sees(key), tile.count};
+    };
+    multiply<true>({powers_, kBackwardKeys}, {d_out_, stride_}, {d_values_, stride_, Old::keep}, 0,
+                   block_.keys, vectors_, rows_that_see);
+    multiply<true>({d_scores_, kBackwardKeys}, {queries_, stride_}, {d_keys_, stride_, Old::keep},
+                   0, block_.keys, vectors_, rows_that_see);
+    multiply<false>({d_scores_, kBackwardKeys}, {keys_, stride_}, {d_queries_, stride_}, start,
+                    tile.count, vectors_, [&](int64_t row, int64_t count) {
+                      return Depth{0, tile.sees(row + count - 1, block_.keys)};
+                    });
+  }
+
+  // Scores and d_probabilities of a row become probabilities and scale * d_scores; 0 where hidden.
+  HWY_INLINE void differentiate(const QueryTile& tile, int64_t head, int64_t row) {
+    const Floats d;
+    const int64_t index = (block_.query_row + tile.first + row) * block_.shape.heads + head;
+    const Vector log_sum_exp = hn::Set(d, block_.log_sum_exp[index] * kLog2E);
+    const Vector scale = hn::Set(d, block_.shape.scale);
+    const Vector delta = hn::Set(d, block_.delta[index] * block_.shape.scale);
+    const int64_t seen = tile.sees(row, block_.keys);
+    float* HWY_RESTRICT powers = powers_ + row * kBackwardKeys;
+    float* HWY_RESTRICT d_scores = d_scores_ + row * kBackwardKeys;
+    for (int64_t key = 0; key < block_.keys; key += kLanes) {
+      Vector power = hn::Zero(d), d_score = power;
+      if (key < seen) {
+        power = exp2(hn::Sub(hn::Load(d, powers + key), log_sum_exp));
+        d_score = hn::Mul(power, hn::MulSub(hn::Load(d, d_scores + key), scale, delta));
+        if (key + kLanes > seen) {
+          const auto visible = hn::FirstN(d, static_cast<size_t>(seen - key));
+          power = hn::IfThenElseZero(visible, power);
+          d_score = hn::IfThenElseZero(visible, d_score);
+        }
+      }
+      hn::Store(power, d, powers + key);
+      hn::Store(d_score, d, d_scores + key);
+    }
+  }
+
+  void add_d_queries(const QueryTile& tile, int64_t head) {
+    const int64_t start = tile.row_that_sees(0);
+    for (int64_t row = block_.first ? 0 : start; row < tile.count; ++row) {
+      float* HWY_RESTRICT to = block_.d_q + query_element(tile.first + row, head);
+      const float* part = d_queries_ + row * stride_;
+      if (row < start) {
+        std::fill(to, to + head_dim_, 0.0f);
+      } else if (block_.first) {
+        std::copy(part, part + head_dim_, to);
+      } else {
+        add_row(part, head_dim_, to);
+      }
+    }
+  }
+
+  void write(const float* rows, float* to) const {
+    for (int64_t key = 0; key < block_.keys; ++key)
+      std::copy(rows + key * stride_, rows + key * stride_ + head_dim_,
+                to + key_element() + key * block_.shape.key_stride());
+  }
+
+  const BackwardBlock& block_;
+  const Turn& turn_;
+  const int64_t head_dim_, stride_, vectors_, group_;
+  float *keys_across_, *values_across_, *keys_, *d_keys_, *d_values_;
+  float *queries_, *d_out_, *d_queries_, *powers_, *d_scores_;
+};
+
+}  // namespace attention
+
+void attention_backward_block(const BackwardBlock& block, const Turn& turn, float* scratch) {
+  attention::Backward(block, turn, scratch).run();
+}
+
+void attention_delta(FloatsIn out, FloatsIn d_out, int64_t head_dim, int64_t begin, int64_t end,
+                     float* delta) {
+  for (int64_t row = begin; row < end; ++row)
+    delta[row] = sum_of(head_dim, [&](int64_t i, auto extent) HWY_ATTR {
+      return hn::Mul(load(out, row * head_dim + i, extent),
+                     load(d_out, row * head_dim + i, extent));
+    });
+}
+
+}  // namespace cairn::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace cairn::cpu {
+HWY_EXPORT(attention_backward_block);
+HWY_EXPORT(attention_delta);
+void attention_backward_block(const BackwardBlock& block, const Turn& turn, float* scratch) {
+  HWY_DYNAMIC_DISPATCH(attention_backward_block)(block, turn, scratch);
+}
+void attention_delta(FloatsIn out, FloatsIn d_out, int64_t head_dim, int64_t begin, int64_t end,
+                     float* delta) {
+  HWY_DYNAMIC_DISPATCH(attention_delta)(out, d_out, head_dim, begin, end, delta);
+}
+}  // namespace cairn::cpu
+#endif

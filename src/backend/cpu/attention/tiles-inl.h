@@ -1,0 +1,74 @@
+// What surrounds the products of attention: rows of storage into scratch and back, transposed
+// panels, and powers of two. Compiled once per instruction set.
+#include "backend/cpu/attention/product-inl.h"
+#include "backend/cpu/floats-inl.h"
+#include "hwy/highway.h"
+
+#if defined(CAIRN_ATTENTION_TILES_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef CAIRN_ATTENTION_TILES_INL_H
+#undef CAIRN_ATTENTION_TILES_INL_H
+#else
+#define CAIRN_ATTENTION_TILES_INL_H
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace cairn::cpu::HWY_NAMESPACE::attention {
+
+inline constexpr float kLog2E = 1.44269504088896341f;
+
+inline int64_t vectors_of(int64_t head_dim) { return (head_dim + kLanes - 1) / kLanes; }
+
+// 2^x for x up to 127, within 2e-7; 0 below 2^-126, so that no product meets a denormal factor.
+HWY_INLINE Vector exp2(Vector x) {
+  const Floats d;
+  const hn::RebindToSigned<Floats> integers;
+  const Vector whole = hn::Round(x);
+  const Vector f = hn::Sub(x, whole);
+  // (2^f - 1) / f at the Chebyshev nodes of [-1/2, 1/2]; the power of f = 0 is exactly 1.
+  Vector p = hn::Set(d, 1.545316295e-4f);
+  p = hn::MulAdd(p, f, hn::Set(d, 1.339086336e-3f));
+  p = hn::MulAdd(p, f, hn::Set(d, 9.618082557e-3f));
+  p = hn::MulAdd(p, f, hn::Set(d, 5.550357114e-2f));
+  p = hn::MulAdd(p, f, hn::Set(d, 2.402265076e-1f));
+  p = hn::MulAdd(p, f, hn::Set(d, 6.931471880e-1f));
+  p = hn::MulAdd(p, f, hn::Set(d, 1.0f));
+  const auto exponent = hn::ShiftLeft<23>(hn::ConvertTo(integers, whole));
+  const Vector power = hn::BitCast(d, hn::Add(hn::BitCast(integers, p), exponent));
+  return hn::IfThenZeroElse(hn::Lt(x, hn::Set(d, -126.0f)), power);
+}
+
+// Rows of head_dim elements, the first at `from[offset]`, into scratch; padding becomes 0.
+HWY_INLINE void load_rows(FloatsIn from, int64_t offset, int64_t from_stride, int64_t rows,
+                          int64_t head_dim, float* to, int64_t to_stride) {
+  for (int64_t row = 0; row < rows; ++row) {
+    float* HWY_RESTRICT line = to + row * to_stride;
+    const int64_t start = offset + row * from_stride;
+    for_each_vector(0, head_dim, [&](int64_t i, auto extent) HWY_ATTR {
+      hn::Store(load(from, start + i, extent), Floats(), line + i);
+    });
+  }
+}
+
+// to += from, `from` in scratch.
+HWY_INLINE void add_row(const float* HWY_RESTRICT from, int64_t count, float* HWY_RESTRICT to) {
+  const Floats d;
+  int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes)
+    hn::StoreU(hn::Add(hn::LoadU(d, to + i), hn::Load(d, from + i)), d, to + i);
+  for (; i < count; ++i) to[i] += from[i];
+}
+
+// panel[c][row] = scale * rows[row][c]; rows up to the panel's width become 0.
+HWY_INLINE void transpose_panel(const float* rows, int64_t stride, int64_t count, int64_t head_dim,
+                                float scale, float* HWY_RESTRICT panel) {
+  for (int64_t c = 0; c < head_dim; ++c) {
+    float* HWY_RESTRICT line = panel + c * kPanelWidth;
+    for (int64_t row = 0; row < count; ++row) line[row] = scale * rows[row * stride + c];
+    for (int64_t row = count; row < kPanelWidth; ++row) line[row] = 0;
+  }
+}
+
+}  // namespace cairn::cpu::HWY_NAMESPACE::attention
+HWY_AFTER_NAMESPACE();
+
+#endif  // CAIRN_ATTENTION_TILES_INL_H
