@@ -1,0 +1,163 @@
+// Attention with its whole score matrix, and its derivative, in any scalar: double against the
+// kernels, complex<double> for derivatives by a complex step. Beside each result stands its
+// magnitude: the same sums over absolute values, times what an error of the scores does to a
+// probability.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <complex>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+namespace cairn::reference {
+
+struct AttentionSizes {
+  int64_t heads = 1, kv_heads = 1, head_dim = 1;
+  std::vector<int32_t> cu_queries, cu_keys;
+  double scale = 1;
+
+  int64_t tokens() const { return cu_queries.back(); }
+  int64_t kv_tokens() const { return cu_keys.back(); }
+};
+
+template <typename T>
+struct Bounded {
+  std::vector<T> value;
+  std::vector<double> magnitude;
+
+  explicit Bounded(int64_t count = 0)
+      : value(static_cast<size_t>(count)), magnitude(static_cast<size_t>(count)) {}
+  void add(int64_t at, T term, double magnitude_of_term) {
+    value[static_cast<size_t>(at)] += term;
+    magnitude[static_cast<size_t>(at)] += magnitude_of_term;
+  }
+};
+
+template <typename T>
+struct AttentionResult {
+  Bounded<T> out, log_sum_exp;
+};
+
+template <typename T>
+struct AttentionGradients {
+  Bounded<T> delta, d_q, d_k, d_v;
+};
+
+// Probabilities of one query: row `query` of q and head, over the keys [first, first + count).
+template <typename T>
+struct AttentionRow {
+  int64_t query = 0, head = 0, kv_head = 0, first_key = 0;
+  std::vector<T> probability;
+  T log_sum_exp = std::numeric_limits<double>::infinity();
+  double sensitivity = 1;  // relative error of a probability per relative error of a score's terms
+};
+
+// Calls body(row) for every query and head, in order; a row that sees no key has no probability.
+template <typename T, typename Body>
+void for_each_attention_row(const AttentionSizes& s, const std::vector<T>& q,
+                            const std::vector<T>& k, const Body& body) {
+  const auto at = [](const std::vector<T>& v, int64_t i) { return v[static_cast<size_t>(i)]; };
+  for (size_t segment = 0; segment + 1 < s.cu_queries.size(); ++segment) {
+    const int64_t queries = s.cu_queries[segment + 1] - s.cu_queries[segment];
+    const int64_t keys = s.cu_keys[segment + 1] - s.cu_keys[segment];
+    for (int64_t i = 0; i < queries; ++i)
+      for (int64_t head = 0; head < s.heads; ++head) {
+        AttentionRow<T> row;
+        row.query = s.cu_queries[segment] + i;
+        row.head = head;
+        row.kv_head = head / (s.heads / s.kv_heads);
+        row.first_key = s.cu_keys[segment];
+        double largest = -std::numeric_limits<double>::infinity();
+        for (int64_t j = 0; j < std::min(keys, i + 1 + keys - queries); ++j) {
+          T score = 0;
+          double terms = 0;
+          for (int64_t c = 0; c < s.head_dim; ++c) {
+            const T term =
+                at(q, (row.query * s.heads + head) * s.head_dim + c) *
+                at(k, ((row.first_key + j) * s.kv_heads + row.kv_head) * s.head_dim + c) * s.scale;
+            score += term;
+            terms += std::abs(term);
+          }
+          row.probability.push_back(score);
+          largest = std::max(largest, std::real(score));
+          row.sensitivity = std::max(row.sensitivity, 1 + terms);
+        }
+        T sum = 0;
+        for (T& p : row.probability) sum += p = std::exp(p - largest);
+        for (T& p : row.probability) p /= sum;
+        if (!row.probability.empty()) {
+          row.log_sum_exp = largest + std::log(sum);
+          row.sensitivity += std::abs(row.log_sum_exp);
+        }
+        body(row);
+      }
+  }
+}
+
+template <typename T>
+AttentionResult<T> attention_forward(const AttentionSizes& s, const std::vector<T>& q,
+                                     const std::vector<T>& k, const std::vector<T>& v) {
+  AttentionResult<T> result;
+  result.out = Bounded<T>(s.tokens() * s.heads * s.head_dim);
+  result.log_sum_exp = Bounded<T>(s.tokens() * s.heads);
+  for_each_attention_row<T>(s, q, k, [&](const AttentionRow<T>& row) {
+    const int64_t index = row.query * s.heads + row.head;
+    result.log_sum_exp.add(index, row.log_sum_exp, row.sensitivity);
+    for (size_t j = 0; j < row.probability.size(); ++j)
+      for (int64_t c = 0; c < s.head_dim; ++c) {
+        const int64_t key = row.first_key + static_cast<int64_t>(j);
+        const T term = row.probability[j] *
+                       v[static_cast<size_t>((key * s.kv_heads + row.kv_head) * s.head_dim + c)];
+        result.out.add(index * s.head_dim + c, term, row.sensitivity * std::abs(term));
+      }
+  });
+  return result;
+}
+
+// `out` is the stored output of the forward pass.
+template <typename T>
+AttentionGradients<T> attention_backward(const AttentionSizes& s, const std::vector<T>& q,
+                                         const std::vector<T>& k, const std::vector<T>& v,
+                                         const std::vector<T>& out, const std::vector<T>& d_out) {
+  AttentionGradients<T> g;
+  g.delta = Bounded<T>(s.tokens() * s.heads);
+  g.d_q = Bounded<T>(s.tokens() * s.heads * s.head_dim);
+  g.d_k = Bounded<T>(s.kv_tokens() * s.kv_heads * s.head_dim);
+  g.d_v = g.d_k;
+  const auto at = [](const std::vector<T>& values, int64_t i) {
+    return values[static_cast<size_t>(i)];
+  };
+  for_each_attention_row<T>(s, q, k, [&](const AttentionRow<T>& row) {
+    const int64_t index = row.query * s.heads + row.head, query = index * s.head_dim;
+    for (int64_t c = 0; c < s.head_dim; ++c) {
+      const T term = at(out, query + c) * at(d_out, query + c);
+      g.delta.add(index, term, std::abs(term));
+    }
+    for (size_t j = 0; j < row.probability.size(); ++j) {
+      const T p = row.probability[j];
+      const int64_t key =
+          ((row.first_key + static_cast<int64_t>(j)) * s.kv_heads + row.kv_head) * s.head_dim;
+      T d_p = 0;
+      double d_p_terms = 0;
+      for (int64_t c = 0; c < s.head_dim; ++c) {
+        const T term = at(d_out, query + c) * at(v, key + c);
+        d_p += term;
+        d_p_terms += std::abs(term);
+        const T d_v = p * at(d_out, query + c);
+        g.d_v.add(key + c, d_v, row.sensitivity * std::abs(d_v));
+      }
+      const T d_score = p * (d_p - at(g.delta.value, index)) * s.scale;
+      const double terms = row.sensitivity * std::abs(p) * s.scale *
+                           (d_p_terms + g.delta.magnitude[static_cast<size_t>(index)]);
+      for (int64_t c = 0; c < s.head_dim; ++c) {
+        g.d_q.add(query + c, d_score * at(k, key + c), terms * std::abs(at(k, key + c)));
+        g.d_k.add(key + c, d_score * at(q, query + c), terms * std::abs(at(q, query + c)));
+      }
+    }
+  });
+  return g;
+}
+
+}  // namespace cairn::reference

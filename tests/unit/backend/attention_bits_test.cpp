@@ -1,0 +1,82 @@
+// What the bits of attention may depend on: the segment and its head, nothing else.
+#include <gtest/gtest.h>
+
+#include "unit/backend/attention_case.h"
+
+namespace cairn::test {
+namespace {
+
+std::string all_bytes(const AttentionOperands& o) {
+  return o.out.bytes() + o.log_sum_exp.bytes() + o.delta.bytes() + o.d_q.bytes() + o.d_k.bytes() +
+         o.d_v.bytes();
+}
+
+TEST(AttentionBits, do_not_depend_on_the_number_of_threads) {
+  for (DType storage : {DType::f32, DType::bf16}) {
+    const AttentionCase spec{{{700, 700}, {1, 1}, {0, 3}, {90, 300}, {300, 90}}, 9, 3, 64, storage};
+    std::string one;
+    for (int threads : {1, 2, 3, 2, 8}) {
+      AttentionOperands operands(spec);
+      operands.forward(threads);
+      operands.backward(threads);
+      if (one.empty()) one = all_bytes(operands);
+      ASSERT_EQ(all_bytes(operands) == one, true) << threads << " threads";
+    }
+  }
+}
+
+// Copies one segment's rows of `from` into the whole of `to`.
+void take_rows(GuardedTensor& from, int64_t begin, int64_t end, GuardedTensor& to) {
+  const std::string rows = from.bytes(begin, end);
+  if (!rows.empty()) std::memcpy(to.view().data(), rows.data(), rows.size());
+}
+
+TEST(AttentionBits, a_packed_segment_equals_the_segment_alone) {
+  for (DType storage : {DType::f32, DType::bf16})
+    for (int64_t group : {1, 3, 4}) {
+      AttentionOperands packed({{{3, 3}, {130, 130}, {0, 0}, {1, 90}, {67, 67}, {5, 2}, {300, 300}},
+                                group * 2,
+                                2,
+                                64,
+                                storage});
+      packed.forward(2);
+      packed.backward(2);
+      for (size_t i = 0; i < packed.spec.segments.size(); ++i) {
+        AttentionOperands alone({{packed.spec.segments[i]}, group * 2, 2, 64, storage});
+        const int64_t q0 = packed.sizes.cu_queries[i], q1 = packed.sizes.cu_queries[i + 1];
+        const int64_t k0 = packed.sizes.cu_keys[i], k1 = packed.sizes.cu_keys[i + 1];
+        take_rows(packed.q, q0, q1, alone.q);
+        take_rows(packed.k, k0, k1, alone.k);
+        take_rows(packed.v, k0, k1, alone.v);
+        take_rows(packed.d_out, q0, q1, alone.d_out);
+        alone.forward(1);
+        alone.backward(1);
+        const std::string want = packed.out.bytes(q0, q1) + packed.log_sum_exp.bytes(q0, q1) +
+                                 packed.delta.bytes(q0, q1) + packed.d_q.bytes(q0, q1) +
+                                 packed.d_k.bytes(k0, k1) + packed.d_v.bytes(k0, k1);
+        ASSERT_EQ(all_bytes(alone) == want, true)
+            << "segment " << i << " of " << packed.spec.to_string();
+      }
+    }
+}
+
+// Decoding against a cache: each query alone repeats its row of the whole sequence.
+TEST(AttentionBits, a_query_alone_repeats_its_row) {
+  for (int64_t group : {1, 3}) {
+    AttentionOperands whole({{{150, 150}}, group * 2, 2, 64, DType::bf16});
+    whole.forward(2);
+    for (int64_t i = 0; i < 150; ++i) {
+      AttentionOperands one({{{1, i + 1}}, group * 2, 2, 64, DType::bf16});
+      take_rows(whole.q, i, i + 1, one.q);
+      take_rows(whole.k, 0, i + 1, one.k);
+      take_rows(whole.v, 0, i + 1, one.v);
+      one.forward(2);
+      ASSERT_EQ(one.out.bytes() == whole.out.bytes(i, i + 1), true) << "query " << i;
+      ASSERT_EQ(one.log_sum_exp.bytes() == whole.log_sum_exp.bytes(i, i + 1), true)
+          << "query " << i;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace cairn::test
