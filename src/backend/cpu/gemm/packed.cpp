@@ -6,9 +6,11 @@
 
 #include <omp.h>
 
-// Three instruction sets are enough: AVX-512, AVX2, and none.
-#define HWY_DISABLED_TARGETS \
-  (HWY_AVX3_DL | HWY_SSE4 | HWY_SSSE3 | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
+#include <atomic>
+
+#include "backend/cpu/gemm/gemm.h"
+#include "backend/cpu/simd_targets.h"
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backend/cpu/gemm/packed.cpp"
 #include "hwy/foreach_target.h"
@@ -23,10 +25,10 @@ namespace cairn::cpu::HWY_NAMESPACE {
 
 constexpr size_t kPanelLanes = static_cast<size_t>(kLanes);
 constexpr size_t kStripLanes = static_cast<size_t>(HWY_MIN(kLanes, kStripHeight));
-// Part of a panel's depth that one thread packs at a time.
-constexpr int64_t kDepthUnit = kDepthBlock / 4;
+// Depth of a part of a panel that stays in the first cache.
+constexpr int64_t kDepthPart = kDepthBlock / 4;
 
-// One pass: a block of columns and a block of depth, for the rows [row, row + rows).
+// One tile of c and one block of depth.
 struct Pass {
   int64_t row, rows, column, columns, k, depth;
   Plane base, out;  // where the sums start from and go to, at (row, column)
@@ -35,16 +37,16 @@ struct Pass {
 // panel[k][j] += scale * sum over ranks of fold_depth(k, r) * fold_columns(j, r).
 void add_fold(const PackedJob& job, int64_t column, int64_t columns, int64_t k, int64_t depth,
               float* panel, float* scratch) {
+  HWY_ALIGN float tile[kStripHeight * kPanelWidth];
   float* narrow = scratch;                           // [rank][kStripHeight]
   float* wide = scratch + kFoldRank * kStripHeight;  // [rank][kPanelWidth]
-  HWY_ALIGN float tile[kStripHeight * kPanelWidth];
   for (int64_t rank = 0; rank < job.fold_rank; rank += kFoldRank) {
     const int64_t ranks = HWY_MIN(kFoldRank, job.fold_rank - rank);
     pack<kPanelLanes, kPanelWidth>(job.fold_columns, column, columns, rank, ranks, wide, 0);
     for (int64_t strip = 0; strip < depth; strip += kStripHeight) {
       const int64_t height = HWY_MIN(kStripHeight, depth - strip);
       pack<kStripLanes, kStripHeight>(job.fold_depth, k + strip, height, rank, ranks, narrow, 0);
-      multiply_any(narrow, wide, ranks, height, columns, tile);
+      multiply_any(narrow, wide, ranks, height, columns, false, tile);
       const Plane target{reinterpret_cast<std::byte*>(panel + strip * kPanelWidth), false,
                          kPanelWidth};
       finish(tile, height, columns, job.fold_scale, target, target);
@@ -52,97 +54,98 @@ void add_fold(const PackedJob& job, int64_t column, int64_t columns, int64_t k, 
   }
 }
 
-// This thread's share of packing the block of b. Units of one panel's depth part, depth-major, so
-// that a thread reads long runs of rows stored along the columns.
-void pack_b(const PackedJob& job, const Pass& pass, int thread, int team) {
-  const int64_t panels = ceil_div(pass.columns, kPanelWidth);
-  const int64_t parts = HWY_MAX(ceil_div(pass.depth, kDepthUnit), int64_t{0});
-  const Share share(panels * parts, thread, team);
-  for (int64_t unit = share.begin; unit < share.end;) {
-    const int64_t part = unit / panels, panel = unit % panels;
-    const int64_t count = HWY_MIN(panels - panel, share.end - unit);
-    const int64_t k = part * kDepthUnit, depth = HWY_MIN(kDepthUnit, pass.depth - k);
-    const int64_t column = panel * kPanelWidth;
-    const int64_t columns = HWY_MIN(count * kPanelWidth, pass.columns - column);
-    float* to = job.scratch.b_block + panel * kPanelWidth * kDepthBlock + k * kPanelWidth;
-    pack<kPanelLanes, kPanelWidth>(job.b, pass.column + column, columns, pass.k + k, depth, to,
-                                   kPanelWidth * kDepthBlock);
-    if (job.fold_rank > 0) {
-      for (int64_t begin = 0; begin < columns; begin += kPanelWidth)
-        add_fold(job, pass.column + column + begin, HWY_MIN(kPanelWidth, columns - begin),
-                 pass.k + k, depth, to + begin * kDepthBlock, job.scratch.fold(thread));
-    }
-    unit += count;
-  }
+// Panels of columns of b, `panel_stride` floats apart, with the low-rank term.
+void pack_b(const PackedJob& job, int64_t column, int64_t columns, int64_t k, int64_t depth,
+            float* to, int64_t panel_stride, float* fold_scratch) {
+  pack<kPanelLanes, kPanelWidth>(job.b, column, columns, k, depth, to, panel_stride);
+  if (job.fold_rank == 0) return;
+  for (int64_t begin = 0; begin < columns; begin += kPanelWidth)
+    add_fold(job, column + begin, HWY_MIN(kPanelWidth, columns - begin), k, depth,
+             to + begin / kPanelWidth * panel_stride, fold_scratch);
 }
 
-// This thread's rows times its panels.
-void multiply_block(const PackedJob& job, const Pass& pass, int thread, int team) {
-  HWY_ALIGN float tile[kStripHeight * kPanelWidth];
-  const int64_t strips = ceil_div(pass.rows, kStripHeight);
-  const int64_t panels = ceil_div(pass.columns, kPanelWidth);
-  const Grid grid(strips, panels, team);
-  if (thread >= grid.down * grid.across) return;
-  const Share my_strips(strips, thread / grid.across, grid.down);
-  const Share my_panels(panels, thread % grid.across, grid.across);
-  const int64_t row_end = HWY_MIN(my_strips.end * kStripHeight, pass.rows);
-  float* a_block = job.scratch.a_block(thread);
-  for (int64_t block = my_strips.begin * kStripHeight; block < row_end; block += kRowBlock) {
-    const int64_t block_rows = HWY_MIN(kRowBlock, row_end - block);
+// alpha * sums on top of what they start from; (row, column) counts from the tile's corner.
+HWY_INLINE void finish_at(const PackedJob& job, const Pass& pass, const float* sums, int64_t row,
+                          int64_t rows, int64_t column, int64_t columns) {
+  const Plane base = pass.base.data ? pass.base.at(row, column) : Plane{};
+  finish(sums, rows, columns, job.alpha, base, pass.out.at(row, column));
+}
+
+// b is packed once, a block of rows at a time is packed and multiplied with it.
+void multiply_tile(const PackedJob& job, const Pass& pass, const PackedScratch& scratch) {
+  HWY_ALIGN float sums[kStripHeight * kPanelWidth];
+  const int64_t panel_stride = kPanelWidth * pass.depth;
+  pack_b(job, pass.column, pass.columns, pass.k, pass.depth, scratch.b_block, panel_stride,
+         scratch.fold);
+  for (int64_t block = 0; block < pass.rows; block += kRowBlock) {
+    const int64_t block_rows = HWY_MIN(kRowBlock, pass.rows - block);
     pack<kStripLanes, kStripHeight>(job.a, pass.row + block, block_rows, pass.k, pass.depth,
-                                    a_block, kStripHeight * pass.depth);
+                                    scratch.a_block, kStripHeight * pass.depth);
     for (int64_t row = 0; row < block_rows; row += kStripHeight) {
-      const int64_t height = HWY_MIN(kStripHeight, block_rows - row);
-      for (int64_t panel = my_panels.begin; panel < my_panels.end; ++panel) {
-        const int64_t column = panel * kPanelWidth;
-        const int64_t width = HWY_MIN(kPanelWidth, pass.columns - column);
-        multiply_any(a_block + row * pass.depth,
-                     job.scratch.b_block + panel * kPanelWidth * kDepthBlock, pass.depth, height,
-                     width, tile);
-        const Plane out = pass.out.at(block + row, column);
-        const Plane base = pass.base.data ? pass.base.at(block + row, column) : Plane{};
-        finish(tile, height, width, job.alpha, base, out);
+      const int64_t rows = HWY_MIN(kStripHeight, block_rows - row);
+      const float* strip = scratch.a_block + row * pass.depth;
+      for (int64_t column = 0; column < pass.columns; column += kPanelWidth) {
+        const int64_t columns = HWY_MIN(kPanelWidth, pass.columns - column);
+        const float* panel = scratch.b_block + column / kPanelWidth * panel_stride;
+        multiply_any(strip, panel, pass.depth, rows, columns, false, sums);
+        finish_at(job, pass, sums, block + row, rows, column, columns);
       }
     }
   }
 }
 
-// Where the sums of a block of depth start from and go to. Partial sums of a bf16 c wait in
-// scratch.
-Pass make_pass(const PackedJob& job, int64_t row, int64_t rows, int64_t column, int64_t k) {
-  Pass pass{row,    rows,
-            column, HWY_MIN(kColumnBlock, job.columns - column),
-            k,      HWY_MIN(kDepthBlock, job.depth - k),
-            {},     {}};
-  const Plane c = job.c.at(row, column);
+// A single strip of rows uses a panel once: it is packed a part of its depth at a time, each
+// multiplied while it is in the first cache.
+void multiply_skinny_tile(const PackedJob& job, const Pass& pass, const PackedScratch& scratch) {
+  HWY_ALIGN float sums[kStripHeight * kPanelWidth];
+  pack<kStripLanes, kStripHeight>(job.a, pass.row, pass.rows, pass.k, pass.depth, scratch.a_block,
+                                  0);
+  for (int64_t column = 0; column < pass.columns; column += kPanelWidth) {
+    const int64_t columns = HWY_MIN(kPanelWidth, pass.columns - column);
+    for (int64_t k = 0; k == 0 || k < pass.depth; k += kDepthPart) {
+      const int64_t depth = HWY_MIN(kDepthPart, pass.depth - k);
+      pack_b(job, pass.column + column, columns, pass.k + k, depth, scratch.b_block, 0,
+             scratch.fold);
+      multiply_any(scratch.a_block + k * kStripHeight, scratch.b_block, depth, pass.rows, columns,
+                   k > 0, sums);
+    }
+    finish_at(job, pass, sums, 0, pass.rows, column, columns);
+  }
+}
+
+// Computes one tile of c, one block of depth after the other.
+void run_tile(const PackedJob& job, const Tiling& tiling, int64_t tile,
+              const PackedScratch& scratch) {
+  const Share down(job.rows, kStripHeight, tile / tiling.across, tiling.down);
+  const Share across(job.columns, kPanelWidth, tile % tiling.across, tiling.across);
+  const Plane c = job.c.at(down.begin, across.begin);
   const Plane waiting =
-      job.c.bf16 ? Plane{reinterpret_cast<std::byte*>(job.scratch.partials), false, kColumnBlock}
-                 : c;
-  const bool last = k + kDepthBlock >= job.depth;
-  pass.out = last ? c : waiting;
-  if (k > 0)
-    pass.base = waiting;
-  else if (job.add_to_c)
+      job.c.bf16 ? Plane{reinterpret_cast<std::byte*>(scratch.waiting), false, across.size} : c;
+  Pass pass{down.begin, down.size, across.begin, across.size, 0, 0, {}, {}};
+  if (job.add_to_c)
     pass.base = c;
   else if (job.residual.data)
-    pass.base = job.residual.at(row, column);
-  return pass;
+    pass.base = job.residual.at(down.begin, across.begin);
+  for (int64_t k = 0; k == 0 || k < job.depth; k += kDepthBlock) {
+    pass.k = k;
+    pass.depth = HWY_MIN(kDepthBlock, job.depth - k);
+    pass.out = k + kDepthBlock >= job.depth ? c : waiting;
+    if (pass.rows <= kStripHeight)
+      multiply_skinny_tile(job, pass, scratch);
+    else
+      multiply_tile(job, pass, scratch);
+    pass.base = waiting;
+  }
 }
 
-// What one thread of the team does. Every thread walks the same blocks and meets at the barriers.
-void run_job(const PackedJob& job, int thread, int team) {
-  const int64_t row_step = job.c.bf16 && job.depth > kDepthBlock ? kPartialRows : job.rows;
-  for (int64_t row = 0; row < job.rows; row += row_step) {
-    const int64_t rows = HWY_MIN(row_step, job.rows - row);
-    for (int64_t column = 0; column < job.columns; column += kColumnBlock) {
-      for (int64_t k = 0; k == 0 || k < job.depth; k += kDepthBlock) {
-        const Pass pass = make_pass(job, row, rows, column, k);
-        pack_b(job, pass, thread, team);
-#pragma omp barrier
-        multiply_block(job, pass, thread, team);
-#pragma omp barrier
-      }
-    }
+// What one thread of the team does: takes tiles until none is left.
+void run_job(const PackedJob& job, int team, std::atomic<int64_t>& next_tile,
+             const PackedScratch& scratch) {
+  const Tiling tiling(job, kStripHeight, kPanelWidth, team);
+  for (;;) {
+    const int64_t tile = next_tile.fetch_add(1, std::memory_order_relaxed);
+    if (tile >= tiling.down * tiling.across) return;
+    run_tile(job, tiling, tile, scratch);
   }
 }
 
@@ -171,9 +174,8 @@ Plane plane(const std::byte* data, DType dtype, int64_t stride) {
 int64_t packed_gemm_scratch_bytes(int threads) { return PackedScratch::bytes(threads); }
 
 void packed_gemm(const Gemm& gemm, int threads, std::byte* scratch) {
-  const int64_t rows = gemm.c.shape()[0], columns = gemm.c.shape()[1];
+  const int64_t rows = rows_of(gemm), columns = columns_of(gemm), depth = depth_of(gemm);
   if (rows == 0 || columns == 0) return;
-  const int64_t depth = gemm.transpose_a ? gemm.a.shape()[0] : gemm.a.shape()[1];
   PackedJob job{.rows = rows,
                 .columns = columns,
                 .depth = depth,
@@ -186,8 +188,7 @@ void packed_gemm(const Gemm& gemm, int threads, std::byte* scratch) {
                 .fold_depth = {},
                 .fold_columns = {},
                 .fold_rank = 0,
-                .fold_scale = gemm.fold.scale,
-                .scratch = PackedScratch(scratch)};
+                .fold_scale = gemm.fold.scale};
   if (gemm.fold.scale != 0) {
     // up runs along the rows of stored b, down along its columns; rank is the depth of both.
     const Operand up = operand(gemm.fold.up, false), down = operand(gemm.fold.down, true);
@@ -196,8 +197,10 @@ void packed_gemm(const Gemm& gemm, int threads, std::byte* scratch) {
     job.fold_columns = gemm.transpose_b ? up : down;
   }
   const int team = rows * columns * (depth + 1) < kTeamWork ? 1 : threads;
+  std::atomic<int64_t> next_tile{0};
 #pragma omp parallel num_threads(team)
-  HWY_DYNAMIC_DISPATCH(run_job)(job, omp_get_thread_num(), omp_get_num_threads());
+  HWY_DYNAMIC_DISPATCH(run_job)
+  (job, omp_get_num_threads(), next_tile, PackedScratch(scratch, omp_get_thread_num()));
 }
 
 }  // namespace cairn::cpu

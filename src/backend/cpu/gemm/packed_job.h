@@ -10,13 +10,15 @@
 
 namespace cairn::cpu {
 
-constexpr int64_t kDepthBlock = 384;    // depth of a panel; one chain of multiply-adds
-constexpr int64_t kColumnBlock = 768;   // columns of the packed block of b: 1.1 MiB, lives in L2
-constexpr int64_t kRowBlock = 96;       // rows of a packed block of a, one per thread
-constexpr int64_t kPartialRows = 1024;  // rows whose f32 partial sums wait when c is bf16
+constexpr int64_t kDepthBlock = 384;    // depth of a panel: one chain of multiply-adds
+constexpr int64_t kColumnBlock = 768;   // columns of a packed block of b: 1.1 MiB, lives in L2
+constexpr int64_t kRowBlock = 96;       // rows of a packed block of a
+constexpr int64_t kWaitingRows = 512;   // rows whose f32 sums wait when c is bf16
 constexpr int64_t kFoldRank = 256;      // ranks of a low-rank term taken at once
-constexpr int64_t kMaxPanelWidth = 48;
+constexpr int64_t kMaxPanelWidth = 48;  // of any instruction set
 constexpr int64_t kMaxStripHeight = 8;
+// Packing one element costs about as much as so many multiply-adds.
+constexpr int64_t kPackCost = 12;
 
 // One stored operand. depth_major: element (x, k) lies at k * stride + x, else at x * stride + k.
 struct Operand {
@@ -37,34 +39,33 @@ struct Plane {
   }
 };
 
-// The scratch of a product: shared parts first, then one part a thread.
+// The scratch of one thread.
 struct PackedScratch {
-  float* b_block;   // [kDepthBlock, kColumnBlock], in panels
-  float* partials;  // [kPartialRows, kColumnBlock]
-  std::byte* threads;
-
   static constexpr int64_t kBBlock = kDepthBlock * kColumnBlock;
-  static constexpr int64_t kPartials = kPartialRows * kColumnBlock;
+  static constexpr int64_t kWaiting = kWaitingRows * kColumnBlock;
   static constexpr int64_t kABlock = kRowBlock * kDepthBlock;
   static constexpr int64_t kFold = kFoldRank * (kMaxPanelWidth + kMaxStripHeight);
+  static constexpr int64_t kFloats = kBBlock + kWaiting + kABlock + kFold;
   static constexpr int64_t kAlignment = 64;
+  static_assert(kBBlock % 16 == 0 && kWaiting % 16 == 0 && kABlock % 16 == 0 && kFold % 16 == 0);
 
-  static constexpr int64_t bytes(int threads) {
-    return kAlignment + 4 * (kBBlock + kPartials + threads * (kABlock + kFold));
+  float* b_block;  // [kDepthBlock, kColumnBlock], in panels
+  float* waiting;  // f32 sums of a tile of bf16 c between blocks of depth
+  float* a_block;  // [kRowBlock, kDepthBlock], in strips
+  float* fold;     // the factors of a low-rank term
+
+  static constexpr int64_t bytes(int threads) { return kAlignment + 4 * kFloats * threads; }
+  PackedScratch(std::byte* scratch, int thread) {
+    const auto address = static_cast<int64_t>(reinterpret_cast<uintptr_t>(scratch));
+    b_block = reinterpret_cast<float*>(scratch + round_up(address, kAlignment) - address) +
+              thread * kFloats;
+    waiting = b_block + kBBlock;
+    a_block = waiting + kWaiting;
+    fold = a_block + kABlock;
   }
-  explicit PackedScratch(std::byte* scratch) {
-    const auto address = reinterpret_cast<uintptr_t>(scratch);
-    scratch += round_up(static_cast<int64_t>(address), kAlignment) - static_cast<int64_t>(address);
-    b_block = reinterpret_cast<float*>(scratch);
-    partials = b_block + kBBlock;
-    threads = reinterpret_cast<std::byte*>(partials + kPartials);
-  }
-  float* a_block(int thread) const {
-    return reinterpret_cast<float*>(threads) + thread * (kABlock + kFold);
-  }
-  float* fold(int thread) const { return a_block(thread) + kABlock; }
 };
 
+// One product, as every thread of the team sees it.
 struct PackedJob {
   int64_t rows, columns, depth;
   Operand a, b;
@@ -76,25 +77,44 @@ struct PackedJob {
   Operand fold_columns;  // (column, rank): varies along the columns of a panel
   int64_t fold_rank = 0;
   float fold_scale = 0;
-  PackedScratch scratch;
+
+  // Whether f32 sums must wait in scratch until the last block of depth.
+  bool sums_wait() const { return c.bf16 && depth > kDepthBlock; }
 };
 
-// A contiguous share of `count` items: part `index` of `parts`, sizes differing by one at most.
+// Part `index` of `count` items cut in `parts`, whole units each, sizes differing by one unit at
+// most.
 struct Share {
-  int64_t begin, end;
-  Share(int64_t count, int64_t index, int64_t parts)
-      : begin(count * index / parts), end(count * (index + 1) / parts) {}
+  int64_t begin, size;
+  Share(int64_t count, int64_t unit, int64_t index, int64_t parts) {
+    const int64_t units = ceil_div(count, unit);
+    begin = units * index / parts * unit;
+    size = std::min(units * (index + 1) / parts * unit, count) - begin;
+  }
 };
 
-// How a team cuts a block: `down` ways along strips of rows, `across` ways along panels of columns.
-struct Grid {
-  int down = 1, across = 1;
-  Grid(int64_t strips, int64_t panels, int team) {
+// How c is cut into tiles, `down` times `across`. A thread computes a tile on its own, packing what
+// it needs, so that threads meet only at the end; the cut weighs idle threads against repeated
+// packing.
+struct Tiling {
+  int64_t down = 1, across = 1;
+
+  Tiling(const PackedJob& job, int64_t strip, int64_t panel, int team) {
+    const int64_t strips = ceil_div(job.rows, strip), panels = ceil_div(job.columns, panel);
+    const int64_t least_across = ceil_div(panels, kColumnBlock / panel);
+    const int64_t step = std::max(1, team / 8);
     int64_t best = INT64_MAX;
-    for (int ways = team; ways >= 1; --ways) {
-      const int other = team / ways;
-      const int64_t work = ceil_div(strips, ways) * ceil_div(panels, other);
-      if (work < best) best = work, down = ways, across = other;
+    for (int64_t x = least_across; x <= std::min(panels, least_across + team); x += step) {
+      const int64_t columns = ceil_div(panels, x) * panel;
+      const int64_t most_rows = job.sums_wait() ? PackedScratch::kWaiting / columns : job.rows;
+      const int64_t least_down = ceil_div(strips, std::max<int64_t>(1, most_rows / strip));
+      for (int64_t y = least_down; y <= std::min(strips, least_down + team); y += step) {
+        const int64_t rows = ceil_div(strips, y) * strip;
+        const int64_t tile =
+            rows * columns + kPackCost * rows + (kPackCost + job.fold_rank) * columns;
+        const int64_t cost = ceil_div(x * y, team) * tile;
+        if (cost < best) best = cost, down = y, across = x;
+      }
     }
   }
 };

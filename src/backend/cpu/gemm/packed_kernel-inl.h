@@ -27,15 +27,18 @@ static_assert(kStripHeight <= kMaxStripHeight && kPanelWidth <= kMaxPanelWidth);
 static_assert(kRowBlock % kStripHeight == 0 && kColumnBlock % kPanelWidth == 0 &&
               kDepthBlock % kStripHeight == 0);
 
-// tile[row][column] = sum over k of strip[k][row] * panel[k][column].
+// tile[row][column] = sum over k of strip[k][row] * panel[k][column]; `resume` goes on with the
+// chain of multiply-adds that tile holds.
 template <int kRows, int kVectors>
 HWY_INLINE void multiply(const float* HWY_RESTRICT strip, const float* HWY_RESTRICT panel,
-                         int64_t depth, float* HWY_RESTRICT tile) {
+                         int64_t depth, bool resume, float* HWY_RESTRICT tile) {
   hn::Vec<decltype(kVector)> sums[kRows][kVectors];
 #pragma GCC unroll 8
   for (int row = 0; row < kRows; ++row)
 #pragma GCC unroll 3
-    for (int v = 0; v < kVectors; ++v) sums[row][v] = hn::Zero(kVector);
+    for (int v = 0; v < kVectors; ++v)
+      sums[row][v] =
+          resume ? hn::Load(kVector, tile + row * kPanelWidth + v * kLanes) : hn::Zero(kVector);
 #pragma GCC unroll 2
   for (int64_t k = 0; k < depth; ++k) {
     hn::Vec<decltype(kVector)> b[kVectors];
@@ -59,26 +62,26 @@ HWY_INLINE void multiply(const float* HWY_RESTRICT strip, const float* HWY_RESTR
 
 template <int kRows>
 HWY_NOINLINE void multiply_wide(const float* strip, const float* panel, int64_t depth,
-                                int64_t columns, float* tile) {
+                                int64_t columns, bool resume, float* tile) {
   if (columns > 2 * kLanes)
-    multiply<kRows, 3>(strip, panel, depth, tile);
+    multiply<kRows, 3>(strip, panel, depth, resume, tile);
   else if (columns > kLanes)
-    multiply<kRows, 2>(strip, panel, depth, tile);
+    multiply<kRows, 2>(strip, panel, depth, resume, tile);
   else
-    multiply<kRows, 1>(strip, panel, depth, tile);
+    multiply<kRows, 1>(strip, panel, depth, resume, tile);
 }
 
 // Rows and columns beyond the matrix are computed from the zeros of the packing, or not at all.
 HWY_INLINE void multiply_any(const float* strip, const float* panel, int64_t depth, int64_t rows,
-                             int64_t columns, float* tile) {
+                             int64_t columns, bool resume, float* tile) {
   if (rows > 4)
-    multiply_wide<static_cast<int>(kStripHeight)>(strip, panel, depth, columns, tile);
+    multiply_wide<static_cast<int>(kStripHeight)>(strip, panel, depth, columns, resume, tile);
   else if (rows > 2)
-    multiply_wide<4>(strip, panel, depth, columns, tile);
+    multiply_wide<4>(strip, panel, depth, columns, resume, tile);
   else if (rows == 2)
-    multiply_wide<2>(strip, panel, depth, columns, tile);
+    multiply_wide<2>(strip, panel, depth, columns, resume, tile);
   else
-    multiply_wide<1>(strip, panel, depth, columns, tile);
+    multiply_wide<1>(strip, panel, depth, columns, resume, tile);
 }
 
 // --- epilogue ---

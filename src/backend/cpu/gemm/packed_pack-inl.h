@@ -8,6 +8,7 @@
 #endif
 
 #include "backend/cpu/gemm/packed_job.h"
+#include "hwy/cache_control.h"
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -34,17 +35,30 @@ HWY_INLINE hn::Vec<D> load_wide(D d, const uint16_t* from) {
 }
 
 #if HWY_TARGET != HWY_SCALAR
-// Four consecutive elements of rows 0, 4, 8, ... in the blocks of one vector of kLanes.
+// Four consecutive words of rows 0, 4, 8, ... in the blocks of one vector of kLanes words. A word
+// is one f32 or two bf16.
 template <size_t kLanes, typename T>
 HWY_INLINE hn::Vec<hn::CappedTag<float, kLanes>> load_quads(const T* from, int64_t stride) {
   const hn::CappedTag<float, kLanes> d;
   if constexpr (kLanes == 4) {
-    return load_wide(d, from);
+    return hn::BitCast(d, hn::LoadU(hn::Repartition<T, decltype(d)>(), from));
   } else {
-    return hn::Combine(
-        d, load_quads<kLanes / 2>(from + stride * static_cast<int64_t>(kLanes / 2), stride),
-        load_quads<kLanes / 2>(from, stride));
+    return hn::Combine(d, load_quads<kLanes / 2>(from + stride * int64_t{kLanes / 2}, stride),
+                       load_quads<kLanes / 2>(from, stride));
   }
+}
+
+// Stores one column of words of kLanes rows: one row of the panel if they are f32, two if bf16.
+template <class D>
+HWY_INLINE void store_words(D d, hn::Vec<D> words, float* to, int64_t, float) {
+  hn::StoreU(words, d, to);
+}
+template <class D>
+HWY_INLINE void store_words(D d, hn::Vec<D> words, float* to, int64_t width, uint16_t) {
+  const hn::RebindToUnsigned<D> bits;
+  const auto pairs = hn::BitCast(bits, words);
+  hn::StoreU(hn::BitCast(d, hn::ShiftLeft<16>(pairs)), d, to);
+  hn::StoreU(hn::BitCast(d, hn::And(pairs, hn::Set(bits, 0xffff0000u))), d, to + width);
 }
 #endif
 
@@ -54,8 +68,14 @@ HWY_INLINE void transpose_rows(const T* from, int64_t stride, int64_t depth, flo
                                int64_t width) {
   int64_t k = 0;
 #if HWY_TARGET != HWY_SCALAR
+  constexpr auto kLineElements = static_cast<int64_t>(64 / sizeof(T));
+  constexpr auto kPerWord = static_cast<int64_t>(4 / sizeof(T));
   const hn::CappedTag<float, kLanes> d;
-  for (; k + 4 <= depth; k += 4) {
+  for (; k + 4 * kPerWord <= depth; k += 4 * kPerWord) {
+    // So many short rows are beyond what the machine foresees: ask for the rows after these.
+    if (k % kLineElements == 0)
+      for (int64_t x = 0; x < int64_t{kLanes}; ++x)
+        hwy::Prefetch(from + (int64_t{kLanes} + x) * stride + k);
     const auto r0 = load_quads<kLanes>(from + k, stride);
     const auto r1 = load_quads<kLanes>(from + k + stride, stride);
     const auto r2 = load_quads<kLanes>(from + k + 2 * stride, stride);
@@ -64,15 +84,15 @@ HWY_INLINE void transpose_rows(const T* from, int64_t stride, int64_t depth, flo
     const auto even_high = hn::InterleaveUpper(d, r0, r2),
                odd_high = hn::InterleaveUpper(d, r1, r3);
     float* out = to + k * width;
-    hn::StoreU(hn::InterleaveLower(d, even_low, odd_low), d, out);
-    hn::StoreU(hn::InterleaveUpper(d, even_low, odd_low), d, out + width);
-    hn::StoreU(hn::InterleaveLower(d, even_high, odd_high), d, out + 2 * width);
-    hn::StoreU(hn::InterleaveUpper(d, even_high, odd_high), d, out + 3 * width);
+    const int64_t step = kPerWord * width;
+    store_words(d, hn::InterleaveLower(d, even_low, odd_low), out, width, T{});
+    store_words(d, hn::InterleaveUpper(d, even_low, odd_low), out + step, width, T{});
+    store_words(d, hn::InterleaveLower(d, even_high, odd_high), out + 2 * step, width, T{});
+    store_words(d, hn::InterleaveUpper(d, even_high, odd_high), out + 3 * step, width, T{});
   }
 #endif
   for (; k < depth; ++k)
-    for (size_t x = 0; x < kLanes; ++x)
-      to[k * width + static_cast<int64_t>(x)] = widen(from[static_cast<int64_t>(x) * stride + k]);
+    for (int64_t x = 0; x < int64_t{kLanes}; ++x) to[k * width + x] = widen(from[x * stride + k]);
 }
 
 // The same for the last `count` < lanes rows.
@@ -90,11 +110,15 @@ template <size_t kLanes, int64_t kWidth, typename T>
 void pack_typed(const Operand& source, int64_t x, int64_t count, int64_t k, int64_t depth,
                 float* to, int64_t panel_stride) {
   constexpr auto kStep = static_cast<int64_t>(kLanes);
+  constexpr auto kLineElements = static_cast<int64_t>(64 / sizeof(T));
+  constexpr int64_t kRowsAhead = 8;
   const T* from = reinterpret_cast<const T*>(source.data);
   if (source.depth_major) {
     const hn::CappedTag<float, kLanes> d;
     for (int64_t depth_index = 0; depth_index < depth; ++depth_index) {
       const T* row = from + (k + depth_index) * source.stride + x;
+      const T* later = row + kRowsAhead * source.stride;
+      for (int64_t line = 0; line < count; line += kLineElements) hwy::Prefetch(later + line);
       for (int64_t begin = 0; begin < count; begin += kWidth) {
         float* out = to + begin / kWidth * panel_stride + depth_index * kWidth;
         for (int64_t offset = 0; offset < kWidth; offset += kStep) {
