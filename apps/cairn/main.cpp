@@ -1,1 +1,83 @@
-int main() { return 0; }
+// The program: reads the command line, runs one subcommand, and is the only place that turns an
+// error into a sentence on stderr and an exit code.
+#include <fmt/format.h>
+
+#include <array>
+#include <new>
+
+#include "base/bytes.h"
+#include "base/error.h"
+#include "commands.h"
+#include "memory/ledger.h"
+
+namespace cairn::program {
+namespace {
+
+struct Subcommand {
+  CLI::App* app;
+  Command run;
+};
+
+int answer(const char* kind, const std::exception& error, int code) {
+  fmt::print(stderr, "cairn: {}{}\n", kind, error.what());
+  return code;
+}
+
+int run_guarded(const Command& run) {
+  try {
+    return run();
+  } catch (const UserError& error) {
+    return answer("", error, kWrongInput);
+  } catch (const OutOfBudget& error) {
+    return answer("does not fit the budget: ", error, kDoesNotFit);
+  } catch (const DamagedFile& error) {
+    return answer("damaged file: ", error, kDamagedFile);
+  } catch (const CommError& error) {
+    return answer("", error, kPeerFailed);
+  } catch (const CheckFailed& error) {
+    return answer("a fault of Cairn's own, please report it: ", error, kOther);
+  } catch (const std::bad_alloc& error) {
+    return answer("the system has no memory left for the process itself: ", error, kOther);
+  } catch (const std::exception& error) {
+    return answer("", error, kOther);
+  }
+}
+
+int run_program(int argc, char** argv) {
+  CLI::App app("Cairn fine-tunes large language models on the memory you have.", "cairn");
+  app.require_subcommand(1);
+  app.set_version_flag("--version", CAIRN_VERSION);
+  app.failure_message(CLI::FailureMessage::simple);
+
+  struct Row {
+    const char* name;
+    const char* help;
+    Command (*add)(CLI::App&);
+  };
+  constexpr std::array rows = {
+      Row{"plan", "what a run will need, account by account, before anything is loaded", add_plan},
+      Row{"train", "run a recipe within its budget", add_train},
+      Row{"generate", "answer a prompt, with or without an adapter", add_generate},
+      Row{"export", "write a model as a Hugging Face folder", add_export},
+      Row{"bench", "measure this machine and the step on it", add_bench},
+      Row{"config", "print a recipe as it is understood, defaults filled in", add_config},
+  };
+  std::vector<Subcommand> subcommands;
+  for (const Row& row : rows) {
+    CLI::App* subcommand = app.add_subcommand(row.name, row.help);
+    subcommands.push_back({subcommand, row.add(*subcommand)});
+  }
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? kDone : kWrongInput;
+  }
+  for (const Subcommand& subcommand : subcommands)
+    if (subcommand.app->parsed()) return run_guarded(subcommand.run);
+  return kOther;
+}
+
+}  // namespace
+}  // namespace cairn::program
+
+int main(int argc, char** argv) { return cairn::program::run_program(argc, argv); }

@@ -37,4 +37,20 @@ Rehearsal rehearse(const TrainSpec& spec, int64_t accumulation, const TargetProf
   return rehearsal;
 }
 
+Rehearsal rehearse_generation(const GeneratorSpec& spec, const TargetProfile& profile) {
+  const std::unique_ptr<RehearsalBackend> backend = open_rehearsal(profile);
+  Ledger ledger;
+  Rehearsal rehearsal;
+  {
+    Arena arena(backend->device(), ledger);
+    Generator generator(*backend, arena, spec);
+    generator.load(nullptr, nullptr);
+    const std::vector<int32_t> piece(static_cast<size_t>(spec.piece));
+    generator.pass(piece);
+    rehearsal.layout = solve_layout(arena.trace());
+    rehearsal.snapshot = ledger.snapshot();
+  }
+  return rehearsal;
+}
+
 }  // namespace cairn

@@ -5,6 +5,7 @@
 #include "backend/registry.h"
 #include "memory/layout.h"
 #include "memory/ledger.h"
+#include "model/generator.h"
 #include "train/trainer.h"
 
 namespace cairn {
@@ -22,6 +23,9 @@ struct Rehearsal {
 
 // One step of `accumulation` micro-batches at capacity, and evaluate and save as the spec says.
 Rehearsal rehearse(const TrainSpec& spec, int64_t accumulation, const TargetProfile& profile);
+
+// Load and one pass: every pass of a generation is alike.
+Rehearsal rehearse_generation(const GeneratorSpec& spec, const TargetProfile& profile);
 
 // The batch that fills a capacity; its contents are never looked at.
 Batch make_capacity_batch(const Capacity& capacity);

@@ -1,0 +1,27 @@
+// One function a subcommand: it adds its options to the command line and returns what runs it.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+
+namespace cairn::program {
+
+// Returns the exit code of a run that went as asked.
+using Command = std::function<int()>;
+
+Command add_plan(CLI::App& app);
+Command add_train(CLI::App& app);
+Command add_generate(CLI::App& app);
+Command add_export(CLI::App& app);
+Command add_bench(CLI::App& app);
+Command add_config(CLI::App& app);
+
+// Exit codes (docs: README, "Exit codes").
+inline constexpr int kDone = 0;
+inline constexpr int kOther = 1;
+inline constexpr int kWrongInput = 2;
+inline constexpr int kDoesNotFit = 3;
+inline constexpr int kDamagedFile = 4;
+inline constexpr int kPeerFailed = 5;
+
+}  // namespace cairn::program

@@ -1,0 +1,121 @@
+// cairn generate: answers a prompt, with or without an adapter; the cache is in the ledger.
+#include <fmt/format.h>
+
+#include <iostream>
+
+#include "backend/registry.h"
+#include "base/error.h"
+#include "commands.h"
+#include "data/chat_template.h"
+#include "files/model_files.h"
+#include "files/safetensors.h"
+#include "memory/machine.h"
+#include "model/adapter.h"
+#include "model/generator.h"
+#include "plan/rehearse.h"
+#include "report/accounts.h"
+
+namespace cairn::program {
+namespace {
+
+struct Options {
+  std::string model, adapter, prompt, system, chat_template = "chatml", device = "auto";
+  int64_t max_new_tokens = 128, top_k = 0, seed = 42;
+  int threads = 0;
+  double temperature = 0, top_p = 1;
+  bool ledger = false, json = false;
+};
+
+Conversation conversation_of(const Options& options) {
+  Conversation conversation;
+  conversation.system = options.system;
+  conversation.turns = {{Role::user, options.prompt}};
+  return conversation;
+}
+
+GeneratorSpec make_spec(const Options& options, const ModelFiles& files, size_t prompt_tokens) {
+  GeneratorSpec spec;
+  spec.model.config = parse_model_config(files.config);
+  spec.model.trains = false;
+  spec.capacity = static_cast<int64_t>(prompt_tokens) + options.max_new_tokens;
+  spec.piece = std::min<int64_t>(spec.piece, static_cast<int64_t>(prompt_tokens));
+  if (!options.adapter.empty()) spec.model.lora = read_adapter_config(options.adapter);
+  return spec;
+}
+
+void check(const Options& options) {
+  if (options.max_new_tokens < 1) throw UserError("--max-new-tokens must be at least 1");
+  if (options.temperature < 0) throw UserError("--temperature must not be below 0");
+  if (!(options.top_p > 0 && options.top_p <= 1))
+    throw UserError("--top-p must be above 0 and at most 1");
+  if (options.top_k < 0) throw UserError("--top-k must not be below 0");
+}
+
+int run_generate(const Options& options) {
+  check(options);
+  const ModelFiles files = open_model(options.model);
+  if (files.tokenizer.is_null())
+    throw UserError(fmt::format("{} has no tokenizer.json; a prompt needs one", files.path));
+  const Tokenizer tokenizer = Tokenizer::from_json(files.tokenizer, files.tokenizer_config);
+  const ChatTemplate chat_template = ChatTemplate::named(options.chat_template);
+  const std::vector<int32_t> prompt =
+      chat_template.encode_prompt(conversation_of(options), tokenizer);
+  if (prompt.empty()) throw UserError("the prompt is empty; give --prompt \"...\"");
+
+  const GeneratorSpec spec = make_spec(options, files, prompt.size());
+  const std::unique_ptr<Backend> backend = open_backend(options.device, options.threads);
+  const Rehearsal rehearsal = rehearse_generation(spec, backend->profile());
+  if (rehearsal.arena_bytes() + resident_bytes() > default_budget_bytes())
+    throw OutOfBudget("generation needs more memory than there is; ask for fewer new tokens",
+                      rehearsal.snapshot, rehearsal.arena_bytes());
+  std::unique_ptr<TensorSource> adapter;
+  if (!options.adapter.empty())
+    adapter = std::make_unique<SafetensorsFile>(options.adapter + "/adapter_model.safetensors");
+
+  Ledger ledger;
+  Arena arena(backend->device(), ledger, rehearsal.layout);
+  Generator generator(*backend, arena, spec);
+  generator.load(files.weights.get(), adapter.get());
+  SamplingSpec sampling;
+  sampling.greedy = options.temperature == 0;
+  sampling.temperature = options.temperature;
+  sampling.top_p = options.top_p;
+  sampling.top_k = options.top_k;
+  const std::vector<int32_t> answer =
+      generator.generate(prompt, options.max_new_tokens, chat_template.stop_ids(tokenizer),
+                         sampling, static_cast<uint64_t>(options.seed));
+  const std::string text = tokenizer.decode(answer, true);
+  if (options.json)
+    fmt::print("{}\n", nlohmann::ordered_json{{"text", text},
+                                              {"prompt_tokens", prompt.size()},
+                                              {"new_tokens", answer.size()},
+                                              {"ledger", to_json(ledger.snapshot())}}
+                           .dump(2));
+  else
+    fmt::print("{}\n", text);
+  if (options.ledger) fmt::print(stderr, "{}", accounts_table(ledger.snapshot()));
+  return kDone;
+}
+
+}  // namespace
+
+Command add_generate(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  app.add_option("--model", options->model, "a model folder or a GGUF file")->required();
+  app.add_option("--adapter", options->adapter, "a folder that a LoRA run wrote");
+  app.add_option("--prompt", options->prompt, "what to answer")->required();
+  app.add_option("--system", options->system, "the system text");
+  app.add_option("--template", options->chat_template, "the chat template");
+  app.add_option("--max-new-tokens", options->max_new_tokens, "tokens of the answer at most");
+  app.add_option("--temperature", options->temperature, "0: greedy");
+  app.add_option("--top-p", options->top_p, "draw from the likeliest tokens of this probability");
+  app.add_option("--top-k", options->top_k, "draw from this many tokens; 0: all");
+  app.add_option("--seed", options->seed, "of drawing");
+  app.add_option("--device", options->device, "auto, cpu or cuda:N");
+  app.add_option("--threads", options->threads, "0: all cores");
+  app.add_flag("--ledger", options->ledger, "print the accounts to stderr");
+  app.add_flag("--json", options->json, "one JSON object on stdout");
+  return [options] { return run_generate(*options); };
+}
+
+}  // namespace cairn::program

@@ -1,0 +1,87 @@
+// cairn plan: the accounts at the peak, what holds it, fits or not; nothing is loaded.
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "base/error.h"
+#include "commands.h"
+#include "memory/machine.h"
+#include "plan_output.h"
+#include "recipe_arguments.h"
+
+namespace cairn::program {
+namespace {
+
+struct Options {
+  RecipeArguments recipe;
+  std::string model, method, target = "cpu";
+  int64_t sequence = 0, batch = 0;
+  bool json = false;
+};
+
+// Flags say the same as keys, and win over the file.
+std::vector<std::string> overrides_of(const Options& options) {
+  std::vector<std::string> overrides;
+  if (!options.model.empty()) overrides.push_back("model_name_or_path=" + options.model);
+  if (options.method == "qlora")
+    throw UserError("--method qlora is not built in this version; use lora or full");
+  if (!options.method.empty()) overrides.push_back("finetuning_type=" + options.method);
+  if (options.sequence > 0) overrides.push_back(fmt::format("cutoff_len={}", options.sequence));
+  if (options.batch > 0)
+    overrides.push_back(fmt::format("per_device_train_batch_size={}", options.batch));
+  if (!options.recipe.names_file()) overrides.push_back("bf16=true");
+  return overrides;
+}
+
+Plan make_plan(const Recipe& recipe, bool with_data, const TargetProfile& profile) {
+  const int64_t budget = budget_of(recipe);
+  if (with_data) {
+    const PreparedRun run = prepare_run(recipe);
+    print_remarks(run.remarks);
+    return plan_run(run, profile, budget, resident_bytes());
+  }
+  const ModelConfig config = find_model_config(recipe.model.model_name_or_path, recipe.folder);
+  return plan_recipe(recipe, config, profile, budget, resident_bytes());
+}
+
+int run_plan(const Options& options) {
+  if (options.target != "cpu")
+    throw UserError(
+        fmt::format("--target {} is not known to this version; use cpu", options.target));
+  const Recipe recipe = options.recipe.read(overrides_of(options));
+  if (recipe.model.model_name_or_path.empty())
+    throw UserError(
+        "no model is named; give a recipe, or --model FOLDER, FILE.gguf or a known name");
+  const std::string path = find_path(recipe.model.model_name_or_path, recipe.folder);
+  // With model and data here, the batches of the run itself decide.
+  const bool with_data =
+      options.model.empty() && std::filesystem::exists(path) && !recipe.data.dataset.empty();
+  const TargetProfile profile = cpu_profile(static_cast<int>(recipe.memory.threads));
+  const Plan plan = make_plan(recipe, with_data, profile);
+
+  std::optional<Remedy> remedy;
+  if (!plan.fits())
+    remedy = find_remedy(
+        plan, [&](const Recipe& changed) { return make_plan(changed, with_data, profile); });
+  if (options.json)
+    fmt::print("{}\n", to_json(plan, remedy).dump(2));
+  else
+    fmt::print("{}", to_text(plan, remedy));
+  return kDone;
+}
+
+}  // namespace
+
+Command add_plan(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  options->recipe.add_to(app);
+  app.add_option("--model", options->model, "a model folder, config.json, GGUF or known name");
+  app.add_option("--method", options->method, "lora or full");
+  app.add_option("--seq", options->sequence, "tokens of the longest sample");
+  app.add_option("--batch", options->batch, "samples in a batch");
+  app.add_option("--target", options->target, "the device to plan for");
+  app.add_flag("--json", options->json, "one JSON object on stdout");
+  return [options] { return run_plan(*options); };
+}
+
+}  // namespace cairn::program

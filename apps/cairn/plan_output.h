@@ -1,0 +1,14 @@
+// How a plan is shown: a table for people, one JSON object for programs.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "plan/remedies.h"
+
+namespace cairn::program {
+
+nlohmann::ordered_json to_json(const Plan& plan, const std::optional<Remedy>& remedy);
+std::string to_text(const Plan& plan, const std::optional<Remedy>& remedy);
+
+}  // namespace cairn::program

@@ -1,0 +1,141 @@
+#include "support/small_run.h"
+
+#include "base/random.h"
+#include "numeric/bfloat16.h"
+
+namespace cairn::testing {
+namespace {
+
+// Draws one after the other from a seed.
+class Dice {
+ public:
+  explicit Dice(uint64_t seed) : random_(seed, 77) {}
+  int64_t below(int64_t bound) {
+    return static_cast<int64_t>(random_.below(next_++, static_cast<uint64_t>(bound)));
+  }
+  template <typename T>
+  T pick(std::initializer_list<T> choices) {
+    return choices.begin()[below(static_cast<int64_t>(choices.size()))];
+  }
+
+ private:
+  Random random_;
+  uint64_t next_ = 0;
+};
+
+Example make_example(Dice& dice, int64_t vocab, int64_t longest) {
+  Example example;
+  const int64_t length = 1 + dice.below(longest);
+  const int64_t prompt = dice.below(length + 1);
+  for (int64_t t = 0; t < length; ++t) {
+    const auto id = static_cast<int32_t>(dice.below(vocab));
+    example.ids.push_back(id);
+    example.labels.push_back(t < prompt ? kIgnored : id);
+  }
+  return example;
+}
+
+std::vector<float> read_values(const Parameter& parameter) {
+  std::vector<float> values(static_cast<size_t>(parameter.elements()));
+  const ConstView view = parameter.value.view();
+  for (size_t i = 0; i < values.size(); ++i)
+    values[i] = view.dtype() == DType::f32 ? view.as<float>()[i] : to_float(view.as<bf16>()[i]);
+  return values;
+}
+
+}  // namespace
+
+std::vector<Batch> make_batches(uint64_t seed, int64_t vocab, int64_t count, int64_t examples,
+                                int64_t longest) {
+  Dice dice(seed);
+  std::vector<Batch> batches;
+  for (int64_t b = 0; b < count; ++b) {
+    std::vector<Example> rows;
+    for (int64_t i = 0; i < examples; ++i) rows.push_back(make_example(dice, vocab, longest));
+    rows.back().labels.assign(rows.back().ids.begin(), rows.back().ids.end());
+    std::vector<const Example*> pointers;
+    for (const Example& row : rows) pointers.push_back(&row);
+    batches.push_back(make_batch(pointers));
+  }
+  return batches;
+}
+
+ModelConfig make_small_config(uint64_t seed) {
+  Dice dice(seed);
+  ModelConfig config;
+  config.head_dim = dice.pick<int64_t>({8, 16, 32, 40});
+  config.num_kv_heads = dice.pick<int64_t>({1, 2, 3});
+  config.num_heads = config.num_kv_heads * dice.pick<int64_t>({1, 2, 3});
+  config.hidden = dice.pick<int64_t>({24, 32, 57, 64, 96});
+  config.intermediate = dice.pick<int64_t>({40, 64, 99, 128});
+  config.num_layers = 1 + dice.below(4);
+  config.vocab = dice.pick<int64_t>({50, 97, 256});
+  config.tied_embeddings = dice.below(2) == 0;
+  if (dice.below(3) == 0) config.rope_scaling = RopeScaling{8, 1, 4, 16};
+  return config;
+}
+
+void set_capacity(SmallRun& run) {
+  run.spec.capacity = Capacity();
+  for (const auto& step : run.steps)
+    for (const Batch& batch : step)
+      run.spec.capacity = elementwise_max(run.spec.capacity, capacity_of(batch));
+  run.spec.eval_capacity.reset();
+  for (const Batch& batch : run.eval)
+    run.spec.eval_capacity =
+        elementwise_max(run.spec.eval_capacity.value_or(Capacity()), capacity_of(batch));
+}
+
+SmallRun make_small_run(uint64_t seed) {
+  Dice dice(seed + 1000);
+  SmallRun run;
+  run.spec.model.config = make_small_config(seed);
+  if (dice.below(2) == 0) {
+    LoraSpec lora;
+    lora.rank = dice.pick<int64_t>({1, 4, 8, 16});
+    lora.alpha = 2 * static_cast<double>(lora.rank);
+    if (dice.below(3) == 0) lora.targets = {"q_proj", "v_proj"};
+    if (dice.below(4) == 0) lora.targets = {"down_proj"};
+    run.spec.model.lora = lora;
+  }
+  run.spec.model.activation = dice.pick({DType::bf16, DType::f32});
+  run.spec.model.frozen_storage = run.spec.model.activation;
+  run.spec.model.precision =
+      dice.pick({TrainedPrecision::f32, TrainedPrecision::mixed, TrainedPrecision::pure_bf16});
+  run.spec.model.loss_chunk = dice.pick<int64_t>({0, 1, 7, 64});
+  run.spec.checkpointing.every_block = dice.pick({Keep::everything, Keep::input});
+  run.spec.max_grad_norm = dice.pick({0.0, 1.0});
+  run.spec.seed = seed;
+  run.accumulation = 1 + dice.below(3);
+  for (int64_t step = 0; step < 2; ++step)
+    run.steps.push_back(make_batches(seed * 10 + static_cast<uint64_t>(step),
+                                     run.spec.model.config.vocab, run.accumulation,
+                                     1 + dice.below(4), 3 + dice.below(70)));
+  if (dice.below(2) == 0)
+    run.eval = make_batches(seed * 10 + 9, run.spec.model.config.vocab, 2, 2, 40);
+  set_capacity(run);
+  return run;
+}
+
+RunResult run_small(const SmallRun& run, Backend& backend, Rehearsal* rehearsal) {
+  const Rehearsal planned = rehearse(run.spec, run.accumulation, backend.profile());
+  if (rehearsal) *rehearsal = planned;
+  RunResult result;
+  Ledger ledger;
+  {
+    Arena arena(backend.device(), ledger, planned.layout);
+    arena.prefault();
+    Trainer trainer(backend, arena, run.spec);
+    trainer.load({});
+    for (const auto& step : run.steps) result.outcomes.push_back(trainer.step(step, 1e-2));
+    for (const Batch& batch : run.eval) result.eval_losses.push_back(trainer.evaluate(batch));
+    trainer.save(nullptr, nullptr, "");
+    result.snapshot = ledger.snapshot();
+    for (const Parameter& parameter : trainer.model().parameters())
+      if (parameter.trainable) result.trained.push_back(read_values(parameter));
+  }
+  result.left_after = ledger.current();
+  return result;
+}
+
+}  // namespace cairn::testing

@@ -1,0 +1,43 @@
+// Small seeded training runs: a random shape, random data, a spec; rehearsed, then run on a
+// backend.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "backend/registry.h"
+#include "plan/rehearse.h"
+#include "train/trainer.h"
+
+namespace cairn::testing {
+
+struct SmallRun {
+  TrainSpec spec;
+  int64_t accumulation = 1;
+  std::vector<std::vector<Batch>> steps;  // [step][micro-batch]
+  std::vector<Batch> eval;
+};
+
+// Every choice (LoRA or full, precision, checkpointing, shapes, ragged lengths, tied head,
+// accumulation) is a function of the seed.
+SmallRun make_small_run(uint64_t seed);
+// The shape alone, tiny but ragged.
+ModelConfig make_small_config(uint64_t seed);
+// Batches of examples with random ids and prompts; `longest` tokens each at most.
+std::vector<Batch> make_batches(uint64_t seed, int64_t vocab, int64_t count, int64_t examples,
+                                int64_t longest);
+void set_capacity(SmallRun& run);
+
+// What a finished run left behind.
+struct RunResult {
+  Snapshot snapshot;
+  int64_t left_after = 0;  // bytes charged once the run is gone
+  std::vector<StepOutcome> outcomes;
+  std::vector<double> eval_losses;
+  std::vector<std::vector<float>> trained;  // final values of the trained parameters
+};
+
+// Rehearses and runs; returns the measured side. `rehearsal` receives the other.
+RunResult run_small(const SmallRun& run, Backend& backend, Rehearsal* rehearsal = nullptr);
+
+}  // namespace cairn::testing
