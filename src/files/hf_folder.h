@@ -39,7 +39,6 @@ class HfWeightsWriter {
     std::vector<TensorSpec> tensors;
   };
   void open_shard(size_t shard);
-  void finish_shard();
 
   std::string folder_;
   std::vector<Shard> shards_;

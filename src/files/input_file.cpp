@@ -54,8 +54,8 @@ void InputFile::read(int64_t offset, std::span<std::byte> out) const {
                                     offset + static_cast<int64_t>(done), std::strerror(errno)));
     if (got == 0)
       throw DamagedFile(
-          fmt::format("{} ends at byte {} where {} more were expected: was it changed or "
-                      "cut short while in use?",
+          fmt::format("{} ends at byte {} where {} more were expected: it was changed or "
+                      "cut short while in use.",
                       path_, offset + static_cast<int64_t>(done), out.size() - done));
     done += static_cast<size_t>(got);
   }

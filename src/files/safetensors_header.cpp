@@ -103,7 +103,10 @@ class HeaderReader : public nlohmann::json_sax<nlohmann::json> {
     return scalar("a number that is not a whole one below 2^64");
   }
   bool boolean(bool) override { return scalar("a boolean"); }
-  bool null() override { return scalar("null"); }
+  bool null() override {
+    // The reference reader takes null for metadata that are absent.
+    return depth_ == 1 && in_metadata_ ? true : scalar("null");
+  }
   bool binary(binary_t&) override { return scalar("binary data"); }
   bool parse_error(size_t position, const std::string&, const nlohmann::json::exception&) override {
     throw DamagedFile(
@@ -231,12 +234,12 @@ class HeaderChecker {
       throw DamagedFile(
           fmt::format("{} is cut short: its header describes a file of {} bytes, but it "
                       "has {}: download it again.",
-                      path_, end + data_begin_, file_bytes_));
+                      path_, whole_file(end), file_bytes_));
     if (end < here)
       throw DamagedFile(
           fmt::format("{} has {} bytes where its header describes {}: what follows the "
                       "tensors does not belong there.",
-                      path_, file_bytes_, end + data_begin_));
+                      path_, file_bytes_, whole_file(end)));
     for (TensorInfo& info : tensors) info.offset += data_begin_;
   }
 
@@ -251,6 +254,11 @@ class HeaderChecker {
   }
 
  private:
+  // Unsigned: an end that the header made up may be near 2^63.
+  uint64_t whole_file(int64_t end) const {
+    return static_cast<uint64_t>(end) + static_cast<uint64_t>(data_begin_);
+  }
+
   std::string shape_text(const Entry& entry) const {
     std::string text;
     for (size_t axis = 0; axis < entry.shape->size() && axis < 8; ++axis)

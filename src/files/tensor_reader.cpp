@@ -143,9 +143,9 @@ void read_tensor_rows(const InputFile& file, const TensorInfo& info, int64_t fir
         fmt::format("{} of {} is stored as {}, which cannot be read as numbers of a model.",
                     info.name, file.path(), name_of(info.type)));
   const int64_t block = block_elements(info.type);
-  CAIRN_CHECK(row_elements % block == 0,
-              "[read_rows] wanted rows of whole {} blocks, got {} columns", name_of(info.type),
-              row_elements);
+  CAIRN_CHECK(first_row * row_elements % block == 0 && out.elements() % block == 0,
+              "[read_rows] wanted whole {} blocks, got {} elements from {}", name_of(info.type),
+              out.elements(), first_row * row_elements);
   if (out.elements() == 0) return;
 
   const Request request{file, info, {first_row, first_row + row_count}, row_elements, out};
