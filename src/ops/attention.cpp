@@ -47,18 +47,20 @@ void attention_forward(const Exec& exec, const Attention& attention, View out, V
 }
 
 void attention_backward(const Exec& exec, const Attention& attention, ConstView out,
-                        ConstView log_sum_exp, ConstView d_out, View d_q, View d_k, View d_v) {
+                        ConstView log_sum_exp, ConstView d_out, View delta, View d_q, View d_k,
+                        View d_v) {
   check_inputs("attention_backward", attention);
   check_results("attention_backward", attention, out, log_sum_exp);
   const Shape& q = attention.q.shape();
   check_gradient("d_out", d_out, q);
+  check_dtype("attention_backward", "delta", delta, DType::f32);
+  check_matrix("attention_backward", "delta", delta, q[0], q[1]);
   check_gradient("d_q", d_q, q);
   check_gradient("d_k", d_k, attention.k.shape());
   check_gradient("d_v", d_v, attention.k.shape());
-  Tensor delta = exec.make(Account::workspace, "attention delta", DType::f32, {q[0], q[1]});
   Tensor scratch =
       exec.make_scratch("attention scratch", exec.kernels().attention_scratch_bytes(q[2], true));
-  exec.kernels().attention_backward(exec.stream, attention, out, log_sum_exp, d_out, delta.view(),
+  exec.kernels().attention_backward(exec.stream, attention, out, log_sum_exp, d_out, delta,
                                     d_q, d_k, d_v, scratch.view());
 }
 
