@@ -163,7 +163,8 @@ TEST(PackedGemm, bits_of_a_row_do_not_depend_on_the_other_rows) {
                              .transpose_b = transpose_b,
                              .a = DType::bf16,
                              .c = c,
-                             .residual = true});
+                             .residual = true,
+                             .rank = 6});
       run(operands, 2);
       const auto whole = operands.result.bytes();
       operands.result = operands.start;

@@ -1,7 +1,8 @@
 // The door of every matrix product on the CPU. Two implementations stand behind it: `packed`, our
-// own kernels, takes any product; `onednn` takes products of two stored bf16 operands when asked to
-// compute in bf16 (worth it on machines with AMX). Scratch is a constant of the target: neither
-// shapes nor the budget change it. Bits depend neither on `threads` nor on which rows share a call.
+// own kernels, takes any product and its bits depend neither on `threads` nor on which rows share a
+// call; `onednn` takes products of two stored bf16 operands when asked to compute in bf16 on a
+// machine with AMX: several times faster, but its sums may be cut differently for other threads or
+// rows. Scratch is a constant of the target: neither shapes nor the budget change it.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +24,8 @@ int64_t gemm_scratch_bytes(int threads);
 // Which implementation takes this product.
 GemmImplementation choose_gemm(const Gemm& gemm, int threads, ComputeType compute);
 
-// Computes c; `scratch` holds gemm_scratch_bytes(threads). Nothing is allocated.
+// Computes c; `scratch` holds gemm_scratch_bytes(threads). packed allocates nothing, onednn a few
+// handles below 1 KiB once the shape is warm.
 void gemm(const Gemm& gemm, int threads, std::byte* scratch,
           ComputeType compute = ComputeType::f32);
 

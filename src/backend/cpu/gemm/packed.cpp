@@ -1,7 +1,6 @@
 // Packed matrix product: the loops over blocks, compiled once per instruction set, and the
-// dispatch. Order of blocks: columns, depth, rows. A block of b is packed by the whole team, then
-// every thread packs its rows of a and multiplies; partial sums stay f32 until the last block of
-// depth.
+// dispatch. A thread owns a tile of c; it goes through the depth block by block, packs its columns
+// of b, then packs and multiplies its rows of a. Sums stay f32 until the last block of depth.
 #include "backend/cpu/gemm/packed.h"
 
 #include <omp.h>

@@ -104,7 +104,7 @@ struct Tiling {
     const int64_t least_across = ceil_div(panels, kColumnBlock / panel);
     const int64_t step = std::max(1, team / 8);
     int64_t best = INT64_MAX;
-    for (int64_t x = least_across; x <= std::min(panels, least_across + team); x += step) {
+    for (int64_t x = least_across; x <= std::min(panels, 2 * least_across + team); x += step) {
       const int64_t columns = ceil_div(panels, x) * panel;
       const int64_t most_rows = job.sums_wait() ? PackedScratch::kWaiting / columns : job.rows;
       const int64_t least_down = ceil_div(strips, std::max<int64_t>(1, most_rows / strip));
