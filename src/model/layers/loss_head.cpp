@@ -33,12 +33,15 @@ int64_t default_loss_chunk(int64_t vocab) {
 
 double LossHead::chunks(const Pass& pass, ConstView normed, float scale, View d_normed) const {
   const Exec& exec = pass.exec;
-  const int64_t chunk = std::min(chunk_rows, pass.capacity.labelled_rows);
+  const int64_t capacity = pass.capacity.labelled_rows;
+  const int64_t chunk = std::max<int64_t>(1, std::min(chunk_rows, capacity));
   Tensor logits =
       exec.make(Account::workspace, "logits", DType::f32, {chunk, vocabulary.weight->shape[0]});
   Tensor row_loss = exec.make(Account::workspace, "row loss", DType::f32, {chunk});
   double loss = 0;
-  for (int64_t begin = 0; begin < normed.rows(); begin += chunk) {
+  // As many rounds as the capacity has chunks: a batch with fewer rows ends with empty ones.
+  for (int64_t round = 0; round < capacity; round += chunk) {
+    const int64_t begin = std::min(round, normed.rows());
     const int64_t count = std::min(chunk, normed.rows() - begin);
     const ConstView x = normed.view_rows(begin, count);
     const View now = logits.view_rows(count);
