@@ -1,19 +1,23 @@
 // What each kernel costs. An operand that is read and written counts twice; a gathered table counts
-// the rows that are read. Attention counts one segment of all tokens: lengths of segments are data,
+// the rows that are read. Attention counts segments of one length: their true lengths are data,
 // which a rehearsal does not read.
 #include "backend/rehearsal/rehearsal_kernels.h"
+
+#include <algorithm>
 
 namespace cairn {
 namespace {
 
 // Two products of every query with the keys it sees.
 double attention_flops(const Attention& attention) {
-  const auto queries = static_cast<double>(attention.q.shape()[0]);
-  const auto keys = static_cast<double>(attention.k.shape()[0]);
+  // Segments cannot be read here; they are taken to be of one length.
+  const auto segments = std::max(1.0, static_cast<double>(attention.cu_queries.elements()) - 1);
+  const double queries = static_cast<double>(attention.q.shape()[0]) / segments;
+  const double keys = static_cast<double>(attention.k.shape()[0]) / segments;
   const auto width = static_cast<double>(attention.q.columns());
   // The last `queries` of `keys` positions: all earlier keys, and half of their own square.
   const double pairs = queries * (keys - queries) + queries * (queries + 1) / 2;
-  return 4 * pairs * width;
+  return 4 * segments * pairs * width;
 }
 
 // Backward recomputes the scores and has four products more.

@@ -1,0 +1,33 @@
+// What a training run tells while it goes: the progress line, trainer_log.jsonl, the loss curve.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "report/progress.h"
+#include "report/trainer_log.h"
+#include "train/engine.h"
+
+namespace cairn::program {
+
+class RunReporter : public TrainObserver {
+ public:
+  RunReporter(const Recipe& recipe, int64_t total_steps);
+
+  void on_loaded(const std::vector<std::string>& unused_tensors) override;
+  void on_step(const StepRecord& record) override;
+  // Writes training_loss.svg if the recipe asks for it.
+  void finish() const;
+
+ private:
+  const Recipe& recipe_;
+  int64_t logging_steps_;
+  Progress progress_;
+  TrainerLog log_;
+  std::vector<StepReport> reports_;
+  int64_t total_tokens_ = 0;
+  double loss_since_log_ = 0;
+  int64_t steps_since_log_ = 0;
+};
+
+}  // namespace cairn::program

@@ -1,0 +1,113 @@
+// cairn train: plans, checks the budget before any weight is read, runs, and shows what was
+// predicted beside what was measured.
+#include <fmt/format.h>
+
+#include "backend/registry.h"
+#include "base/bytes.h"
+#include "base/error.h"
+#include "commands.h"
+#include "files/atomic_file.h"
+#include "memory/machine.h"
+#include "plan_output.h"
+#include "recipe_arguments.h"
+#include "report/accounts.h"
+#include "run_reporter.h"
+
+namespace cairn::program {
+namespace {
+
+struct Options {
+  RecipeArguments recipe;
+};
+
+void check_asked(const Recipe& recipe) {
+  if (recipe.model.model_name_or_path.empty())
+    throw UserError(
+        "the recipe names no model: set model_name_or_path to a folder or a .gguf file");
+  if (!recipe.method.do_train)
+    throw UserError("the recipe does not ask for training: set do_train: true");
+  if (recipe.data.dataset.empty())
+    throw UserError(
+        "the recipe names no data: set dataset to a name in dataset_info.json or a file");
+}
+
+nlohmann::ordered_json ledger_json(const Plan& plan, const Snapshot& measured) {
+  nlohmann::ordered_json json;
+  json["predicted"] = to_json(plan.rehearsal.snapshot);
+  json["measured"] = to_json(measured);
+  json["arena_bytes"] = plan.rehearsal.arena_bytes();
+  json["fragmentation_bytes"] = plan.rehearsal.fragmentation_bytes();
+  json["runtime_bytes"] = plan.runtime_bytes;
+  json["process_peak_rss_bytes"] = peak_resident_bytes();
+  json["budget_bytes"] = plan.budget_bytes;
+  return json;
+}
+
+// Prints the ledger and the cheapest remedy to stderr.
+int refuse(const Plan& plan, const PreparedRun& run, const TargetProfile& profile) {
+  const std::optional<Remedy> remedy = find_remedy(plan, [&](const Recipe& changed) {
+    return plan_run(prepare_run(changed), profile, plan.budget_bytes, plan.runtime_bytes);
+  });
+  fmt::print(stderr, "{}", to_text(plan, remedy));
+  fmt::print(stderr, "cairn: {} does not fit the budget; nothing was loaded\n",
+             run.recipe.output.output_dir);
+  return kDoesNotFit;
+}
+
+void print_result(const Plan& plan, const Snapshot& measured, const RunSummary& summary,
+                  const Recipe& recipe) {
+  fmt::print(
+      "trained {} steps, {} tokens with labels, in {:.0f} s; loss {:.3f} at the first step, "
+      "{:.3f} at the last{}\n",
+      summary.steps, summary.trained_tokens, summary.seconds, summary.first_loss, summary.last_loss,
+      summary.eval_loss ? fmt::format(", {:.3f} on validation", *summary.eval_loss) : "");
+  const int64_t predicted = plan.rehearsal.snapshot.peak_bytes();
+  fmt::print("peak: predicted {}, measured {} ({})\n", format_bytes(predicted),
+             format_bytes(measured.peak_bytes()),
+             predicted == measured.peak_bytes() ? "equal to the byte" : "they differ");
+  fmt::print("process: arena {} + runtime {}; peak resident {}\n",
+             format_bytes(plan.rehearsal.arena_bytes()), format_bytes(plan.runtime_bytes),
+             format_bytes(peak_resident_bytes()));
+  fmt::print("wrote {}\n", recipe.output.output_dir);
+}
+
+int run_train(const Options& options) {
+  const Recipe recipe = options.recipe.read();
+  check_asked(recipe);
+  const PreparedRun run = prepare_run(recipe);
+  print_remarks(run.remarks);
+  open_output_folder(recipe.output);
+
+  const std::unique_ptr<Backend> backend =
+      open_backend(recipe.memory.device, static_cast<int>(recipe.memory.threads));
+  warm_up(*backend);
+  const int64_t budget = budget_of(recipe);
+  const Plan plan = plan_run(run, backend->profile(), budget, resident_bytes());
+  if (!plan.fits()) return refuse(plan, run, backend->profile());
+  fmt::print(stderr, "{}", to_text(plan, std::nullopt));
+
+  Ledger ledger;
+  ledger.set_budget(Place::device, budget - plan.runtime_bytes);
+  RunReporter reporter(recipe, run.sampler->steps());
+  RunSummary summary;
+  {
+    Arena arena(backend->device(), ledger, plan.rehearsal.layout);
+    arena.prefault();
+    summary = run_training(run, *backend, arena, reporter);
+  }
+  reporter.finish();
+  const Snapshot measured = ledger.snapshot();
+  write_text(recipe.output.output_dir + "/ledger.json", ledger_json(plan, measured).dump(2) + "\n");
+  print_result(plan, measured, summary, recipe);
+  return kDone;
+}
+
+}  // namespace
+
+Command add_train(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  options->recipe.add_to(app);
+  return [options] { return run_train(*options); };
+}
+
+}  // namespace cairn::program
