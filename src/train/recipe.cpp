@@ -94,17 +94,6 @@ Recipe read_recipe(const std::filesystem::path& path, const std::vector<std::str
   return recipe;
 }
 
-std::filesystem::path find_recipe_path(const Recipe& recipe, const std::filesystem::path& path) {
-  std::error_code ignored;
-  if (path.is_absolute() || std::filesystem::exists(path, ignored)) return path;
-  for (std::filesystem::path folder = recipe.folder; !folder.empty();
-       folder = folder.parent_path()) {
-    if (std::filesystem::exists(folder / path, ignored)) return folder / path;
-    if (folder == folder.parent_path()) break;
-  }
-  return path;
-}
-
 std::string to_yaml(const Recipe& recipe) {
   std::string text, subject;
   for (const RecipeKey& key : recipe_keys()) {

@@ -155,10 +155,6 @@ Recipe parse_recipe(std::string_view text, RecipeFormat format = RecipeFormat::y
 std::string to_yaml(const Recipe& recipe);
 std::string to_json(const Recipe& recipe);
 
-// Relative paths in a recipe are tried from the working directory, then from the recipe's folder
-// and its parents. The first that exists, else `path` itself.
-std::filesystem::path find_recipe_path(const Recipe& recipe, const std::filesystem::path& path);
-
 // A count of steps given as a number or, below 1, as a share of `total_steps`; at least 1.
 int64_t resolve_steps(double steps, int64_t total_steps);
 // Steps of warm-up: warmup_steps if above 0, else warmup_ratio of `total_steps`, rounded up.

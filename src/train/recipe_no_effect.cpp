@@ -17,7 +17,7 @@ std::vector<RecipeKey> alike(const std::vector<std::string>& names, ValueKind ki
 
 const std::string kOwnReader = "models are read from a folder by Cairn's own code";
 const std::string kTextOnly = "Cairn trains models of text";
-const std::string kExport = "nothing is exported here; PEFT and LLaMA-Factory merge the adapter";
+const std::string kExport = "this version does not merge; PEFT and LLaMA-Factory merge the adapter";
 
 void add_model_keys(std::vector<RecipeKey>& keys) {
   const auto add = [&](std::vector<RecipeKey> more) {

@@ -211,18 +211,6 @@ TEST(Recipe, json_files_are_read_like_yaml_files) {
   std::filesystem::remove(path);
 }
 
-TEST(Recipe, relative_paths_are_found_beside_the_recipe_and_above) {
-  const std::filesystem::path root =
-      std::filesystem::path(testing::TempDir()) / "cairn_recipe_paths";
-  std::filesystem::create_directories(root / "recipes" / "deep");
-  std::filesystem::create_directories(root / "models" / "tiny");
-  std::ofstream(root / "recipes" / "deep" / "r.yaml") << kSmallest;
-  const Recipe recipe = read_recipe(root / "recipes" / "deep" / "r.yaml");
-  EXPECT_EQ(find_recipe_path(recipe, "models/tiny"), root / "models" / "tiny");
-  EXPECT_EQ(find_recipe_path(recipe, "nowhere/at-all"), "nowhere/at-all");
-  std::filesystem::remove_all(root);
-}
-
 TEST(Recipe, steps_below_one_are_a_share_of_all_steps) {
   EXPECT_EQ(resolve_steps(10, 100), 10);
   EXPECT_EQ(resolve_steps(0.1, 105), 11);
