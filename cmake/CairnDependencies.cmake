@@ -19,5 +19,5 @@ if(CAIRN_MPI)
 endif()
 if(CAIRN_CUDA)
   message(WARNING "CAIRN_CUDA: this version of Cairn has no CUDA backend yet, so the program is built "
-                  "without one: it trains on the CPU, and plans for GPUs by --target.")
+                  "without one: it trains and plans on the CPU.")
 endif()

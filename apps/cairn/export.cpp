@@ -8,6 +8,7 @@
 #include "commands.h"
 #include "files/hf_folder.h"
 #include "memory/arena.h"
+#include "memory/tensor.h"
 
 namespace cairn::program {
 namespace {

@@ -2,7 +2,7 @@
 // prefix that this batch fills: shape decides, data never.
 #pragma once
 
-#include "backend/backend.h"
+#include "ops/exec.h"
 
 namespace cairn {
 

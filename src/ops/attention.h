@@ -2,7 +2,7 @@
 // threads for the length of the call.
 #pragma once
 
-#include "backend/backend.h"
+#include "ops/exec.h"
 
 namespace cairn::ops {
 

@@ -1,7 +1,7 @@
 // The loss of one chunk of logits, and its gradient in place.
 #pragma once
 
-#include "backend/backend.h"
+#include "ops/exec.h"
 
 namespace cairn::ops {
 

@@ -1,7 +1,7 @@
 // The embedding table: rows looked up by token, and gradients added back to them.
 #pragma once
 
-#include "backend/backend.h"
+#include "ops/exec.h"
 
 namespace cairn::ops {
 

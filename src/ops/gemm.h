@@ -1,7 +1,7 @@
 // The one door of products. Takes the scratch of all threads for the length of the call.
 #pragma once
 
-#include "backend/backend.h"
+#include "ops/exec.h"
 
 namespace cairn::ops {
 

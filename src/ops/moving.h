@@ -2,7 +2,7 @@
 // same name; the maths is on the page backend/kernels.h.
 #pragma once
 
-#include "backend/backend.h"
+#include "ops/exec.h"
 
 namespace cairn::ops {
 

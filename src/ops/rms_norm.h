@@ -1,7 +1,7 @@
 // Root-mean-square normalisation over the last axis (Zhang and Sennrich, 2019).
 #pragma once
 
-#include "backend/backend.h"
+#include "ops/exec.h"
 
 namespace cairn::ops {
 

@@ -1,7 +1,7 @@
 // Rotary position embedding (Su et al., 2021), in the half-split layout of Llama.
 #pragma once
 
-#include "backend/backend.h"
+#include "ops/exec.h"
 
 namespace cairn::ops {
 

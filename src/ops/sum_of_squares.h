@@ -1,7 +1,7 @@
 // The square of a norm, in a fixed order of sums: for gradient clipping.
 #pragma once
 
-#include "backend/backend.h"
+#include "ops/exec.h"
 
 namespace cairn::ops {
 

@@ -1,7 +1,7 @@
 // The gate of the MLP: silu(gate) * up (Shazeer, 2020).
 #pragma once
 
-#include "backend/backend.h"
+#include "ops/exec.h"
 
 namespace cairn::ops {
 
