@@ -1,0 +1,77 @@
+// The README is executed: each ```sh block marked <!-- tested --> runs line by line from the
+// project's folder, with the program of this build in the place of build/release/cairn.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <cstdio>
+#include <fstream>
+#include <string>
+#include <vector>
+
+namespace cairn::testing {
+namespace {
+
+const std::string kSourceDir = CAIRN_SOURCE_DIR;
+
+// The lines of every marked block; a trailing backslash joins a line with the next.
+std::vector<std::string> tested_commands(const std::string& page) {
+  std::ifstream in(kSourceDir + "/" + page);
+  std::vector<std::string> commands;
+  bool marked = false, inside = false, joined = false;
+  for (std::string line; std::getline(in, line);) {
+    if (!inside) {
+      inside = marked && line == "```sh";
+      marked = line == "<!-- tested -->";
+    } else if (line == "```") {
+      inside = false;
+    } else {
+      if (joined)
+        commands.back().replace(commands.back().size() - 1, 1, line);
+      else
+        commands.push_back(line);
+      joined = line.ends_with('\\');
+    }
+  }
+  return commands;
+}
+
+std::string with_this_program(std::string command) {
+  const std::string released = "build/release/cairn";
+  for (size_t at = 0; (at = command.find(released, at)) != std::string::npos;) {
+    const std::string program = "'" CAIRN_PROGRAM "'";
+    command.replace(at, released.size(), program);
+    at += program.size();
+  }
+  return command;
+}
+
+struct Outcome {
+  int exit_code;
+  std::string output;
+};
+
+Outcome run(const std::string& command) {
+  const std::string whole = "cd '" + kSourceDir + "' && (" + command + ") 2>&1 </dev/null";
+  FILE* pipe = popen(whole.c_str(), "r");
+  if (!pipe) return {-1, "the shell could not be started"};
+  Outcome outcome{0, {}};
+  char piece[4096];
+  for (size_t count; (count = fread(piece, 1, sizeof piece, pipe)) > 0;)
+    outcome.output.append(piece, count);
+  const int status = pclose(pipe);
+  outcome.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  return outcome;
+}
+
+TEST(Readme, every_tested_command_does_what_the_page_says) {
+  const std::vector<std::string> commands = tested_commands("README.md");
+  ASSERT_FALSE(commands.empty()) << "README.md has no block marked <!-- tested -->";
+  for (const std::string& command : commands) {
+    const Outcome outcome = run(with_this_program(command));
+    EXPECT_EQ(outcome.exit_code, 0) << command << "\n" << outcome.output;
+    EXPECT_FALSE(outcome.output.empty()) << command << " printed nothing";
+  }
+}
+
+}  // namespace
+}  // namespace cairn::testing
