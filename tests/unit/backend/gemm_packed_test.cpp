@@ -90,6 +90,20 @@ TEST(PackedGemm, many_blocks_of_depth_and_columns_match_float64) {
   }
 }
 
+TEST(PackedGemm, few_columns_or_rows_match_float64) {
+  for (int bits = 0; bits < 32; ++bits)
+    for (int64_t few : {3, 8, 13, 16, 20}) {
+      GemmCase spec{.m = 130, .n = few, .k = 803};
+      if (bits & 1) std::swap(spec.m, spec.n);
+      spec.transpose_a = bits >> 1 & 1;
+      spec.transpose_b = bits >> 2 & 1;
+      spec.c = kStorage[bits >> 3 & 1];
+      spec.beta = bits >> 4 & 1 ? 1.0f : 0.0f;
+      spec.residual = spec.beta == 0;
+      expect_right(spec);
+    }
+}
+
 TEST(PackedGemm, large_fold_ranks_match_float64) {
   for (int64_t rank : {64, 256, 300})
     for (bool transposed : {false, true})
@@ -155,22 +169,19 @@ TEST(PackedGemm, bits_do_not_depend_on_threads) {
 }
 
 TEST(PackedGemm, bits_of_a_row_do_not_depend_on_the_other_rows) {
-  for (DType c : kStorage)
-    for (bool transpose_b : {false, true}) {
-      GemmOperands operands({.m = 1100,
-                             .n = 101,
-                             .k = 777,
-                             .transpose_b = transpose_b,
-                             .a = DType::bf16,
-                             .c = c,
-                             .residual = true,
-                             .rank = 6});
+  for (int bits = 0; bits < 8; ++bits)
+    for (int64_t n : {101, 13}) {
+      GemmCase spec{.m = 1100, .n = n, .k = 777, .a = DType::bf16, .residual = true};
+      spec.transpose_b = bits & 1;
+      spec.c = kStorage[bits >> 1 & 1];
+      spec.rank = bits & 4 ? 6 : 0;
+      GemmOperands operands(spec);
       run(operands, 2);
       const auto whole = operands.result.bytes();
       operands.result = operands.start;
       GemmScratch scratch(2);
       int64_t row = 0;
-      for (int64_t rows : {1, 2, 3, 4, 5, 8, 61, 516, 500}) {
+      for (int64_t rows : {1, 2, 3, 4, 5, 8, 11, 16, 17, 33, 500, 500}) {
         Gemm gemm = operands.gemm();
         gemm.a = gemm.a.view_rows(row, rows);
         gemm.c = gemm.c.view_rows(row, rows);
@@ -178,8 +189,8 @@ TEST(PackedGemm, bits_of_a_row_do_not_depend_on_the_other_rows) {
         cpu::packed_gemm(gemm, 2, scratch.data());
         row += rows;
       }
-      ASSERT_EQ(row, 1100);
-      EXPECT_EQ(whole, operands.result.bytes());
+      ASSERT_EQ(row, spec.m);
+      EXPECT_EQ(whole, operands.result.bytes()) << spec.to_string();
     }
 }
 

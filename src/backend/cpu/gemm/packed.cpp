@@ -26,6 +26,7 @@ constexpr size_t kPanelLanes = static_cast<size_t>(kLanes);
 constexpr size_t kStripLanes = static_cast<size_t>(HWY_MIN(kLanes, kStripHeight));
 // Depth of a part of a panel that stays in the first cache.
 constexpr int64_t kDepthPart = kDepthBlock / 4;
+static_assert(kFewRows % kStripHeight == 0 && kFewRows <= kRowBlock);
 
 // One tile of c and one block of depth.
 struct Pass {
@@ -93,20 +94,22 @@ void multiply_tile(const PackedJob& job, const Pass& pass, const PackedScratch& 
   }
 }
 
-// A single strip of rows uses a panel once: it is packed a part of its depth at a time, each
-// multiplied while it is in the first cache.
+// A few rows use a panel too seldom to write it out: it is packed a part of its depth at a time,
+// each multiplied while it is in the first cache.
 void multiply_skinny_tile(const PackedJob& job, const Pass& pass, const PackedScratch& scratch) {
-  HWY_ALIGN float sums[kStripHeight * kPanelWidth];
+  HWY_ALIGN float sums[kFewRows * kPanelWidth];
   pack<kStripLanes, kStripHeight>(job.a, pass.row, pass.rows, pass.k, pass.depth, scratch.a_block,
-                                  0);
+                                  kStripHeight * pass.depth);
   for (int64_t column = 0; column < pass.columns; column += kPanelWidth) {
     const int64_t columns = HWY_MIN(kPanelWidth, pass.columns - column);
     for (int64_t k = 0; k == 0 || k < pass.depth; k += kDepthPart) {
       const int64_t depth = HWY_MIN(kDepthPart, pass.depth - k);
       pack_b(job, pass.column + column, columns, pass.k + k, depth, scratch.b_block, 0,
              scratch.fold);
-      multiply_any(scratch.a_block + k * kStripHeight, scratch.b_block, depth, pass.rows, columns,
-                   k > 0, sums);
+      for (int64_t row = 0; row < pass.rows; row += kStripHeight)
+        multiply_any(scratch.a_block + row * pass.depth + k * kStripHeight, scratch.b_block, depth,
+                     HWY_MIN(kStripHeight, pass.rows - row), columns, k > 0,
+                     sums + row * kPanelWidth);
     }
     finish_at(job, pass, sums, 0, pass.rows, column, columns);
   }
@@ -119,7 +122,8 @@ void run_tile(const PackedJob& job, const Tiling& tiling, int64_t tile,
   const Share across(job.columns, kPanelWidth, tile % tiling.across, tiling.across);
   const Plane c = job.c.at(down.begin, across.begin);
   const Plane waiting =
-      job.c.bf16 ? Plane{reinterpret_cast<std::byte*>(scratch.waiting), false, across.size} : c;
+      job.sums_wait() ? Plane{reinterpret_cast<std::byte*>(scratch.waiting), false, across.size}
+                      : c;
   Pass pass{down.begin, down.size, across.begin, across.size, 0, 0, {}, {}};
   if (job.add_to_c)
     pass.base = c;
@@ -129,7 +133,7 @@ void run_tile(const PackedJob& job, const Tiling& tiling, int64_t tile,
     pass.k = k;
     pass.depth = HWY_MIN(kDepthBlock, job.depth - k);
     pass.out = k + kDepthBlock >= job.depth ? c : waiting;
-    if (pass.rows <= kStripHeight)
+    if (pass.rows <= kFewRows)
       multiply_skinny_tile(job, pass, scratch);
     else
       multiply_tile(job, pass, scratch);
@@ -195,6 +199,7 @@ void packed_gemm(const Gemm& gemm, int threads, std::byte* scratch) {
     job.fold_depth = gemm.transpose_b ? down : up;
     job.fold_columns = gemm.transpose_b ? up : down;
   }
+  if (columns <= kFewRows && columns < rows && job.fold_rank == 0) job.transpose();
   const int team = rows * columns * (depth + 1) < kTeamWork ? 1 : threads;
   std::atomic<int64_t> next_tile{0};
 #pragma omp parallel num_threads(team)

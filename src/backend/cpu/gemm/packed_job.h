@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "base/bytes.h"
 
@@ -17,6 +18,9 @@ constexpr int64_t kWaitingRows = 512;   // rows whose f32 sums wait when c is bf
 constexpr int64_t kFoldRank = 256;      // ranks of a low-rank term taken at once
 constexpr int64_t kMaxPanelWidth = 48;  // of any instruction set
 constexpr int64_t kMaxStripHeight = 8;
+// So few rows are multiplied with b while it is being packed. A product of so few columns is
+// computed transposed, since they would leave most of a vector idle.
+constexpr int64_t kFewRows = 16;
 // Packing one element costs about as much as so many multiply-adds.
 constexpr int64_t kPackCost = 12;
 
@@ -28,14 +32,15 @@ struct Operand {
   int64_t stride = 0;
 };
 
-// A row-major matrix that an epilogue reads or writes.
+// A matrix that an epilogue reads or writes: element (row, column) lies at row * stride + column *
+// step.
 struct Plane {
   std::byte* data = nullptr;
   bool bf16 = false;
-  int64_t stride = 0;
+  int64_t stride = 0, step = 1;
 
   Plane at(int64_t row, int64_t column) const {
-    return {data + (row * stride + column) * (bf16 ? 2 : 4), bf16, stride};
+    return {data + (row * stride + column * step) * (bf16 ? 2 : 4), bf16, stride, step};
   }
 };
 
@@ -79,7 +84,15 @@ struct PackedJob {
   float fold_scale = 0;
 
   // Whether f32 sums must wait in scratch until the last block of depth.
-  bool sums_wait() const { return c.bf16 && depth > kDepthBlock; }
+  bool sums_wait() const { return (c.bf16 || c.step != 1) && depth > kDepthBlock; }
+
+  // The same product read as c^T = b^T * a^T: the same chain of multiply-adds for every element.
+  void transpose() {
+    std::swap(rows, columns);
+    std::swap(a, b);
+    std::swap(c.stride, c.step);
+    std::swap(residual.stride, residual.step);
+  }
 };
 
 // Part `index` of `count` items cut in `parts`, whole units each, sizes differing by one unit at

@@ -8,8 +8,6 @@
 #define CAIRN_GEMM_KERNEL_INL_H_
 #endif
 
-#include <cstring>
-
 #include "backend/cpu/gemm/packed_job.h"
 #include "backend/cpu/gemm/packed_pack-inl.h"
 #include "hwy/highway.h"
@@ -116,24 +114,36 @@ HWY_INLINE void finish_vector(const float* sums, float alpha, const Base* base, 
     store_rounded(hn::Mul(scale, sum), out);
 }
 
+// `count` <= lanes elements that lie `step` apart, or end a row.
+template <typename Base, typename Out>
+void finish_scattered(const float* sums, int64_t count, float alpha, const Base* base,
+                      int64_t base_step, Out* out, int64_t out_step) {
+  Base bases[kLanes] = {};
+  Out outs[kLanes];
+  if (base)
+    for (int64_t i = 0; i < count; ++i) bases[i] = base[i * base_step];
+  finish_vector(sums, alpha, base ? bases : nullptr, outs);
+  for (int64_t i = 0; i < count; ++i) out[i * out_step] = outs[i];
+}
+
 template <typename Base, typename Out>
 void finish_tile(const float* tile, int64_t rows, int64_t columns, float alpha, const Plane& base,
                  const Plane& out) {
+  const bool rows_lie_dense = out.step == 1 && base.step == 1;
   for (int64_t row = 0; row < rows; ++row) {
     const float* sums = tile + row * kPanelWidth;
     const Base* from = reinterpret_cast<const Base*>(base.data);
     if (from) from += row * base.stride;
     Out* to = reinterpret_cast<Out*>(out.data) + row * out.stride;
-    int64_t column = 0;
-    for (; column + kLanes <= columns; column += kLanes)
-      finish_vector(sums + column, alpha, from ? from + column : nullptr, to + column);
-    if (column == columns) continue;
-    const auto left = static_cast<size_t>(columns - column);
-    Base base_edge[kLanes] = {};
-    Out out_edge[kLanes];
-    if (from) std::memcpy(base_edge, from + column, left * sizeof(Base));
-    finish_vector(sums + column, alpha, from ? base_edge : nullptr, out_edge);
-    std::memcpy(to + column, out_edge, left * sizeof(Out));
+    for (int64_t column = 0; column < columns; column += kLanes) {
+      const int64_t count = HWY_MIN(kLanes, columns - column);
+      const Base* start = from ? from + column * base.step : nullptr;
+      if (rows_lie_dense && count == kLanes)
+        finish_vector(sums + column, alpha, start, to + column);
+      else
+        finish_scattered(sums + column, count, alpha, start, base.step, to + column * out.step,
+                         out.step);
+    }
   }
 }
 
