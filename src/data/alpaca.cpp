@@ -1,10 +1,8 @@
-// Columns to turns, by LLaMA-Factory's rules.
-#include "data/alpaca.h"
-
+// Alpaca rows to turns, by LLaMA-Factory's rules.
 #include <nlohmann/json.hpp>
-#include <optional>
 
 #include "base/error.h"
+#include "data/row_format.h"
 
 namespace cairn {
 namespace {
@@ -18,7 +16,7 @@ const json* value_of(const json& record, const std::string& column) {
   return found == record.end() || found->is_null() ? nullptr : &*found;
 }
 
-AlpacaRow skip(std::string reason) { return {{}, std::move(reason)}; }
+FormattedRow skip(std::string reason) { return {{}, std::move(reason)}; }
 
 bool add_history(const json& history, std::vector<Turn>& turns) {
   if (!history.is_array()) return false;
@@ -33,7 +31,7 @@ bool add_history(const json& history, std::vector<Turn>& turns) {
 
 }  // namespace
 
-AlpacaRow alpaca_row(const json& record, const AlpacaColumns& columns) {
+FormattedRow alpaca_row(const json& record, const AlpacaColumns& columns) {
   Conversation conversation;
   if (const json* history = value_of(record, columns.history))
     if (!add_history(*history, conversation.turns))

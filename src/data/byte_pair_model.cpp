@@ -2,7 +2,6 @@
 #include "data/byte_pair_model.h"
 
 #include <algorithm>
-#include <bit>
 #include <mutex>
 #include <nlohmann/json.hpp>
 
@@ -17,18 +16,8 @@ using nlohmann::json;
 namespace {
 
 constexpr const char* kWhere = "tokenizer.json: model";
-constexpr uint32_t kNoRank = UINT32_MAX;
 constexpr size_t kLongestRemembered = 64;  // bytes
 constexpr size_t kMostRemembered = 1 << 17;
-
-struct Merge {
-  uint32_t rank = kNoRank;
-  int32_t id = -1;  // of the merged token
-};
-
-uint64_t key_of(int32_t left, int32_t right) {
-  return (uint64_t{static_cast<uint32_t>(left)} << 32) | static_cast<uint32_t>(right);
-}
 
 // One symbol of a piece being merged: a doubly linked list over an array.
 struct Symbol {
@@ -52,39 +41,6 @@ struct TransparentHash {
 };
 
 }  // namespace
-
-// Open addressing over (left id, right id); half empty, so that a miss costs one or two probes.
-struct BytePairModel::Merges {
-  explicit Merges(size_t count)
-      : slots(std::bit_ceil(2 * count + 2)), shift(64 - std::countr_zero(slots.size())) {}
-
-  Merge find(int32_t left, int32_t right) const {
-    const uint64_t key = key_of(left, right);
-    for (size_t at = first_slot(key);; at = (at + 1) & (slots.size() - 1)) {
-      if (slots[at].merge.rank == kNoRank) return {};
-      if (slots[at].key == key) return slots[at].merge;
-    }
-  }
-  // Of a pair written twice the last rank holds, as in the Hugging Face library.
-  void add(int32_t left, int32_t right, Merge merge) {
-    const uint64_t key = key_of(left, right);
-    size_t at = first_slot(key);
-    while (slots[at].merge.rank != kNoRank && slots[at].key != key)
-      at = (at + 1) & (slots.size() - 1);
-    slots[at] = {key, merge};
-  }
-
- private:
-  struct Slot {
-    uint64_t key = 0;
-    Merge merge;
-  };
-  // Fibonacci hashing: the high bits of the product are the well-mixed ones.
-  size_t first_slot(uint64_t key) const { return (key * 0x9E3779B97F4A7C15) >> shift; }
-
-  std::vector<Slot> slots;
-  int shift;
-};
 
 struct BytePairModel::Cache {
   std::mutex mutex;
@@ -143,7 +99,7 @@ void BytePairModel::read_merges(const json& merges) {
   if (!merges.is_array())
     throw DamagedFile(
         fmt::format("{}: `merges` should be a list, but is a JSON {}", kWhere, merges.type_name()));
-  merges_ = std::make_unique<Merges>(merges.size());
+  merges_ = MergeTable(merges.size());
   uint32_t rank = 0;
   for (const json& entry : merges) {
     if (entry.is_array() && entry.size() == 2 && entry[0].is_string() && entry[1].is_string()) {
@@ -173,7 +129,7 @@ void BytePairModel::add_merge(uint32_t rank, const std::string& left, const std:
     return *id;
   };
   const int32_t left_id = known_id(left), right_id = known_id(right);
-  merges_->add(left_id, right_id, {rank, known_id(left + right)});
+  merges_.add(left_id, right_id, {rank, known_id(left + right)});
 }
 
 std::optional<int32_t> BytePairModel::id_of(std::string_view token) const {
@@ -227,13 +183,13 @@ void BytePairModel::merge(std::string_view piece, std::vector<int32_t>& ids) con
   const auto pair_at = [&](int32_t left) {
     const int32_t right = symbols[static_cast<size_t>(left)].next;
     return right < 0 ? Merge()
-                     : merges_->find(symbols[static_cast<size_t>(left)].id,
-                                     symbols[static_cast<size_t>(right)].id);
+                     : merges_.find(symbols[static_cast<size_t>(left)].id,
+                                    symbols[static_cast<size_t>(right)].id);
   };
   const auto offer = [&](int32_t left) {
     if (left < 0) return;
     const Merge pair = pair_at(left);
-    if (pair.rank == kNoRank) return;
+    if (pair.rank == Merge::kNone) return;
     heap.push_back({pair.rank, left});
     std::push_heap(heap.begin(), heap.end(), std::greater<>());
   };

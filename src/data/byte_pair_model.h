@@ -13,6 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "data/merge_table.h"
+
 namespace cairn {
 
 class BytePairModel {
@@ -33,7 +35,6 @@ class BytePairModel {
   const std::unordered_map<std::string, int32_t>& vocabulary() const { return vocabulary_; }
 
  private:
-  struct Merges;
   struct Cache;
   void read_flags(const nlohmann::json& description);
   void read_vocabulary(const nlohmann::json& vocabulary);
@@ -47,7 +48,7 @@ class BytePairModel {
   std::optional<int32_t> unknown_;
   bool fuse_unknown_ = false;
   bool ignore_merges_ = false;
-  std::unique_ptr<Merges> merges_;
+  MergeTable merges_{0};
   std::unique_ptr<Cache> cache_;
 };
 

@@ -17,10 +17,10 @@
 namespace cairn {
 
 struct EncodeOptions {
-  int64_t cutoff_len = 2048;                  // tokens an example may have
-  bool train_on_prompt = false;               // prompt ids are labels too
-  bool mask_history = false;                  // only the last turn trains, and is kept first
-  std::optional<std::string> default_system;  // overrides the template's default
+  int64_t cutoff_len = 2048;     // tokens an example may have
+  bool train_on_prompt = false;  // prompt ids are labels too
+  bool mask_history = false;     // only the last turn trains, and is kept first
+  std::optional<std::string> default_system = std::nullopt;  // overrides the template's default
 };
 
 struct EncodedConversation {

@@ -7,12 +7,13 @@
 #include <cmath>
 #include <numeric>
 #include <utility>
+#include <variant>
 
 #include "base/error.h"
 #include "base/random.h"
-#include "data/alpaca.h"
 #include "data/dataset_info.h"
 #include "data/record_reader.h"
+#include "data/row_format.h"
 
 namespace cairn {
 namespace {
@@ -34,6 +35,12 @@ std::string columns_of(const nlohmann::json& record) {
   return names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "));
 }
 
+FormattedRow formatted(const nlohmann::json& record, const DatasetEntry& entry) {
+  if (const auto* columns = std::get_if<AlpacaColumns>(&entry.columns))
+    return alpaca_row(record, *columns);
+  return messages_row(record, std::get<MessageColumns>(entry.columns));
+}
+
 Loaded read_entry(const DatasetEntry& entry, std::optional<int64_t> most) {
   Loaded loaded;
   DatasetCounts& counts = loaded.counts;
@@ -46,7 +53,7 @@ Loaded read_entry(const DatasetEntry& entry, std::optional<int64_t> most) {
       if (!record) break;
       if (++counts.records == 1) found_columns = columns_of(record->value);
       counts.string_encoded += record->string_encoded;
-      AlpacaRow row = alpaca_row(record->value, entry.columns);
+      FormattedRow row = formatted(record->value, entry);
       if (row.skipped.empty()) {
         loaded.rows.push_back(std::move(row.conversation));
         ++counts.used;

@@ -20,8 +20,9 @@ namespace cairn {
 struct DatasetOptions {
   std::string names;  // comma list: entries of dataset_info.json, or .json / .jsonl files
   std::filesystem::path dataset_dir = "data";
-  std::optional<int64_t> max_samples;  // the first N rows of each data set, before any shuffle
-  uint64_t seed = 42;                  // of an entry's num_samples
+  // The first N rows of each data set, before any shuffle.
+  std::optional<int64_t> max_samples = std::nullopt;
+  uint64_t seed = 42;  // of an entry's num_samples
 };
 
 // What became of the records of one data set.

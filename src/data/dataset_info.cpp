@@ -71,18 +71,44 @@ json read_info(const fs::path& path) {
       fmt::format("{} should be an object of data set names and entries", path.string()));
 }
 
-AlpacaColumns columns_from(const json& columns, const std::string& where) {
-  if (columns.is_null()) return {};
+void refuse_columns(const json& columns, const std::string& where) {
+  if (columns.is_null()) return;
   for (const char* key : {"tools", "images", "videos", "audios", "chosen", "rejected", "kto_tag"})
     if (!field_of(columns, key, where).is_null())
-      throw UserError(fmt::format(
-          "{} maps the column `{}`, which is not built; built are prompt, query, response, history "
-          "and system",
-          where, key));
-  // With `columns` present, LLaMA-Factory takes every column not listed as absent.
-  return {string_field(columns, "prompt", "", where), string_field(columns, "query", "", where),
-          string_field(columns, "response", "", where), string_field(columns, "history", "", where),
-          string_field(columns, "system", "", where)};
+      throw UserError(
+          fmt::format("{} maps the column `{}`, which is not built; built are prompt, query, "
+                      "response, history, "
+                      "messages and system",
+                      where, key));
+}
+
+// With `columns` or `tags` present, LLaMA-Factory takes every one not listed as absent.
+AlpacaColumns alpaca_columns(const json& columns, const std::string& where) {
+  if (columns.is_null()) return {};
+  const auto column = [&](const char* key) { return string_field(columns, key, "", where); };
+  return {column("prompt"), column("query"), column("response"), column("history"),
+          column("system")};
+}
+
+MessageColumns message_columns(const json& columns, const json& tags, const std::string& where) {
+  MessageColumns result;
+  if (!columns.is_null()) {
+    result.messages = string_field(columns, "messages", "", where);
+    result.system = string_field(columns, "system", "", where);
+  }
+  if (!tags.is_null()) {
+    const auto tag = [&](const char* key) { return string_field(tags, key, "", where); };
+    result.role_tag = tag("role_tag");
+    result.content_tag = tag("content_tag");
+    result.user_tag = tag("user_tag");
+    result.assistant_tag = tag("assistant_tag");
+    result.system_tag = tag("system_tag");
+  }
+  if (result.messages.empty() || result.role_tag.empty() || result.content_tag.empty())
+    throw UserError(fmt::format(
+        "{} should map the column `messages`, and with `tags` also role_tag and content_tag",
+        where));
+  return result;
 }
 
 DatasetEntry entry_from(const std::string& name, const json& description, const fs::path& info,
@@ -91,11 +117,11 @@ DatasetEntry entry_from(const std::string& name, const json& description, const 
   DatasetEntry entry;
   entry.name = name;
   const std::string formatting = string_field(description, "formatting", "alpaca", where);
-  if (formatting != "alpaca")
-    throw UserError(fmt::format(
-        "{} has the formatting \"{}\", which is not built; built is alpaca (one prompt and one "
-        "response a row, with an optional history column)",
-        where, formatting));
+  if (formatting != "alpaca" && formatting != "sharegpt" && formatting != "openai")
+    throw UserError(
+        fmt::format("{} has the formatting \"{}\", which is not known; known are alpaca, sharegpt "
+                    "and openai",
+                    where, formatting));
   if (bool_field(description, "ranking", false, where))
     throw UserError(
         fmt::format("{} is for ranking, but only supervised fine-tuning is built", where));
@@ -109,7 +135,12 @@ DatasetEntry entry_from(const std::string& name, const json& description, const 
   if (!fs::exists(path))
     throw UserError(fmt::format("{} names {}, which does not exist", where, path.string()));
   entry.files = files_at(path, name);
-  entry.columns = columns_from(field_of(description, "columns", where), where);
+  const json& columns = field_of(description, "columns", where);
+  refuse_columns(columns, where);
+  if (formatting == "alpaca")
+    entry.columns = alpaca_columns(columns, where);
+  else
+    entry.columns = message_columns(columns, field_of(description, "tags", where), where);
   const json& num_samples = field_of(description, "num_samples", where);
   if (!num_samples.is_null()) {
     if (!num_samples.is_number_unsigned() || num_samples == 0)
@@ -156,7 +187,7 @@ std::vector<DatasetEntry> find_datasets(const std::string& names, const fs::path
     }
     const fs::path given = fs::exists(name) ? fs::path(name) : dataset_dir / name;
     if (!fs::exists(given)) refuse_unknown(name, info, path);
-    entries.push_back({name, files_at(given, name), {}, std::nullopt});
+    entries.push_back({name, files_at(given, name), AlpacaColumns(), std::nullopt});
   }
   return entries;
 }

@@ -5,23 +5,17 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
-namespace cairn {
+#include "data/row_format.h"
 
-// Columns of an alpaca row; empty where the entry maps none.
-struct AlpacaColumns {
-  std::string prompt = "instruction";
-  std::string query = "input";
-  std::string response = "output";
-  std::string history;
-  std::string system;
-};
+namespace cairn {
 
 struct DatasetEntry {
   std::string name;
   std::vector<std::filesystem::path> files;
-  AlpacaColumns columns;
+  std::variant<AlpacaColumns, MessageColumns> columns;
   std::optional<int64_t> num_samples;  // a random choice of so many rows
 };
 

@@ -38,11 +38,12 @@ std::string string_field(const json& object, const char* key, std::string_view a
 }
 
 int32_t id_from(const json& value, std::string_view where) {
-  constexpr auto kLargest = uint64_t{std::numeric_limits<int32_t>::max()} - 1;
-  if (!value.is_number_unsigned() || value.get<uint64_t>() > kLargest)
+  constexpr int64_t kLargest = std::numeric_limits<int32_t>::max() - 1;
+  const int64_t id = value.is_number_integer() ? value.get<int64_t>() : -1;
+  if (id < 0 || id > kLargest)
     throw DamagedFile(fmt::format("{}: an id should be a whole number from 0 to {}, got {}", where,
                                   kLargest, value.dump()));
-  return value.get<int32_t>();
+  return static_cast<int32_t>(id);
 }
 
 }  // namespace cairn

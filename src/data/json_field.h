@@ -16,7 +16,7 @@ const nlohmann::json& field_of(const nlohmann::json& object, const char* key,
 bool bool_field(const nlohmann::json& object, const char* key, bool absent, std::string_view where);
 std::string string_field(const nlohmann::json& object, const char* key, std::string_view absent,
                          std::string_view where);
-// An id of a token: 0 .. 2^31 - 1.
+// An id of a token: 0 .. 2^31 - 2.
 int32_t id_from(const nlohmann::json& value, std::string_view where);
 
 }  // namespace cairn

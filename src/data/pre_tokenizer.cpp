@@ -1,7 +1,6 @@
 // The steps of a pre-tokenizer: Split, Digits and ByteLevel, alone or in a Sequence.
 #include "data/pre_tokenizer.h"
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
@@ -10,6 +9,7 @@
 #include "data/byte_level.h"
 #include "data/json_field.h"
 #include "data/regex.h"
+#include "data/stretches.h"
 #include "data/utf8.h"
 
 namespace cairn {
@@ -18,97 +18,6 @@ namespace {
 using nlohmann::json;
 
 constexpr const char* kWhere = "tokenizer.json: pre_tokenizer";
-
-// A stretch of text that a pattern matched, or the text between two matches.
-struct Stretch {
-  size_t begin;
-  size_t end;
-  bool match;
-};
-using Stretches = std::vector<Stretch>;
-
-// What becomes of the matches; the names are those of tokenizer.json.
-enum class Behavior { removed, isolated, merged_with_previous, merged_with_next, contiguous };
-
-Behavior behavior_from(const std::string& name) {
-  constexpr std::pair<const char*, Behavior> kBehaviors[] = {
-      {"Removed", Behavior::removed},
-      {"Isolated", Behavior::isolated},
-      {"MergedWithPrevious", Behavior::merged_with_previous},
-      {"MergedWithNext", Behavior::merged_with_next},
-      {"Contiguous", Behavior::contiguous}};
-  for (const auto& [known, behavior] : kBehaviors)
-    if (name == known) return behavior;
-  throw UserError(fmt::format("{}: the split behavior \"{}\" is not known", kWhere, name));
-}
-
-// Takes matches in order and fills in what lies between them.
-class StretchList {
- public:
-  explicit StretchList(size_t text_bytes) : text_bytes_(text_bytes) {}
-  void add_match(size_t begin, size_t end) {
-    if (begin > covered_) stretches_.push_back({covered_, begin, false});
-    stretches_.push_back({begin, end, true});
-    covered_ = end;
-  }
-  Stretches take() {
-    if (covered_ < text_bytes_) stretches_.push_back({covered_, text_bytes_, false});
-    return std::move(stretches_);
-  }
-
- private:
-  size_t text_bytes_;
-  size_t covered_ = 0;
-  Stretches stretches_;
-};
-
-Stretches joined_to_previous(const Stretches& stretches) {
-  Stretches joined;
-  bool after_match = false;
-  for (const Stretch& stretch : stretches) {
-    if (stretch.match && !after_match && !joined.empty())
-      joined.back().end = stretch.end;
-    else
-      joined.push_back(stretch);
-    after_match = stretch.match;
-  }
-  return joined;
-}
-
-Stretches joined_to_next(const Stretches& stretches) {
-  Stretches joined;
-  bool before_match = false;
-  for (auto stretch = stretches.rbegin(); stretch != stretches.rend(); ++stretch) {
-    if (stretch->match && !before_match && !joined.empty())
-      joined.back().begin = stretch->begin;
-    else
-      joined.push_back(*stretch);
-    before_match = stretch->match;
-  }
-  std::reverse(joined.begin(), joined.end());
-  return joined;
-}
-
-Stretches joined_runs(const Stretches& stretches) {
-  Stretches joined;
-  for (const Stretch& stretch : stretches) {
-    if (!joined.empty() && joined.back().match == stretch.match)
-      joined.back().end = stretch.end;
-    else
-      joined.push_back(stretch);
-  }
-  return joined;
-}
-
-void emit(Stretches stretches, Behavior behavior, std::string_view text,
-          std::vector<std::string_view>& pieces) {
-  if (behavior == Behavior::merged_with_previous) stretches = joined_to_previous(stretches);
-  if (behavior == Behavior::merged_with_next) stretches = joined_to_next(stretches);
-  if (behavior == Behavior::contiguous) stretches = joined_runs(stretches);
-  for (const Stretch& stretch : stretches)
-    if (behavior != Behavior::removed || !stretch.match)
-      pieces.push_back(text.substr(stretch.begin, stretch.end - stretch.begin));
-}
 
 Stretches match_literal(std::string_view text, std::string_view literal) {
   StretchList list(text.size());
@@ -150,14 +59,14 @@ template <class Base>
 struct SplitStep : Base {
   std::optional<Regex> regex;  // else the literal
   std::string literal;
-  Behavior behavior = Behavior::isolated;
+  SplitBehavior behavior = SplitBehavior::isolated;
   bool invert = false;
 
   void cut(std::string_view text, Pieces& pieces) const override {
     Stretches stretches = regex ? match_regex(text, *regex) : match_literal(text, literal);
     if (invert)
       for (Stretch& stretch : stretches) stretch.match = !stretch.match;
-    emit(std::move(stretches), behavior, text, pieces.views);
+    append_pieces(std::move(stretches), behavior, text, pieces.views);
   }
 };
 
@@ -166,8 +75,9 @@ struct DigitsStep : Base {
   bool individual = false;
 
   void cut(std::string_view text, Pieces& pieces) const override {
-    emit(match_digits(text), individual ? Behavior::isolated : Behavior::contiguous, text,
-         pieces.views);
+    append_pieces(match_digits(text),
+                  individual ? SplitBehavior::isolated : SplitBehavior::contiguous, text,
+                  pieces.views);
   }
 };
 
@@ -183,7 +93,7 @@ struct ByteLevelStep : Base {
       text = pieces.owned.back();
     }
     if (regex)
-      emit(match_regex(text, *regex), Behavior::isolated, text, pieces.views);
+      append_pieces(match_regex(text, *regex), SplitBehavior::isolated, text, pieces.views);
     else
       pieces.views.push_back(text);
   }
@@ -197,7 +107,7 @@ std::unique_ptr<Step> make_split(const json& description) {
     step->regex.emplace(string_field(pattern, "Regex", "", kWhere));
   else
     step->literal = string_field(pattern, "String", "", kWhere);
-  step->behavior = behavior_from(string_field(description, "behavior", "", kWhere));
+  step->behavior = split_behavior_from(string_field(description, "behavior", "", kWhere));
   step->invert = bool_field(description, "invert", false, kWhere);
   return step;
 }

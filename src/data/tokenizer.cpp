@@ -37,9 +37,9 @@ struct Tokenizer::Parts {
     bool special = false;
   };
 
+  BytePairModel model;  // first: the type of the model decides what the rest must be
   Normalizer normalizer;
   PreTokenizer pre_tokenizer;
-  BytePairModel model;
   AddedTokenMatcher raw_matcher;         // on the text as given
   AddedTokenMatcher normalized_matcher;  // on normalized text
   std::unordered_map<std::string, int32_t> added_ids;
@@ -91,9 +91,9 @@ AddedToken added_token_from(const json& entry, int32_t id, std::string_view wher
 }  // namespace
 
 Tokenizer::Parts::Parts(const json& tokenizer_json)
-    : normalizer(field_of(tokenizer_json, "normalizer", kWhere)),
-      pre_tokenizer(field_of(tokenizer_json, "pre_tokenizer", kWhere)),
-      model(model_of(tokenizer_json)) {
+    : model(model_of(tokenizer_json)),
+      normalizer(field_of(tokenizer_json, "normalizer", kWhere)),
+      pre_tokenizer(field_of(tokenizer_json, "pre_tokenizer", kWhere)) {
   check_decoder(field_of(tokenizer_json, "decoder", kWhere));
   read_added_tokens(field_of(tokenizer_json, "added_tokens", kWhere));
 }
@@ -152,28 +152,23 @@ std::optional<int32_t> Tokenizer::Parts::special_from(const json& config, const 
 }
 
 void Tokenizer::Parts::fill_token_texts() {
-  const auto put = [&](const std::string& token, int32_t id, bool special) {
-    if (static_cast<size_t>(id) >= texts.size()) texts.resize(static_cast<size_t>(id) + 1);
-    const auto bytes = bytes_from_alphabet(token);
-    texts[static_cast<size_t>(id)] = {bytes ? *bytes : token, true, special};
-  };
-  // Ids bound the table, so a stray huge one must not be believed.
   const size_t known = model.vocabulary().size() + added.size();
-  const auto check = [&](const std::string& token, int32_t id) {
+  const auto put = [&](const std::string& token, int32_t id, TokenText text) {
+    // Ids bound the table, so a stray huge one must not be believed.
     constexpr size_t kLargestGap = size_t{1} << 20;
-    if (static_cast<size_t>(id) > known + kLargestGap)
+    const auto at = static_cast<size_t>(id);
+    if (at > known + kLargestGap)
       throw DamagedFile(
           fmt::format("tokenizer.json gives \"{}\" the id {}, though it holds only {} tokens",
                       token, id, known));
+    if (at >= texts.size()) texts.resize(at + 1);
+    texts[at] = std::move(text);
   };
-  for (const auto& [token, id] : model.vocabulary()) {
-    check(token, id);
-    put(token, id, false);
-  }
-  for (const AddedToken& token : added) {
-    check(token.content, token.id);
-    put(token.content, token.id, token.special);
-  }
+  for (const auto& [token, id] : model.vocabulary())
+    put(token, id, {bytes_from_alphabet(token).value_or(token), true, false});
+  // The content of an added token is plain text, never written in the alphabet.
+  for (const AddedToken& token : added)
+    put(token.content, token.id, {token.content, true, token.special});
 }
 
 std::optional<int32_t> Tokenizer::Parts::id_of(std::string_view token) const {
