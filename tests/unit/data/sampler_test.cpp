@@ -1,0 +1,122 @@
+// The sampler: every example once an epoch, the trainer's counting, and a worst batch that no batch
+// of the run exceeds.
+#include "data/sampler.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "base/error.h"
+#include "base/random.h"
+
+namespace cairn {
+namespace {
+
+std::vector<Example> examples_of_random_length(int64_t count, uint64_t seed) {
+  const Random random(seed);
+  std::vector<Example> examples;
+  for (int64_t i = 0; i < count; ++i) {
+    const auto tokens = static_cast<size_t>(2 + random.below(static_cast<uint64_t>(2 * i), 30));
+    Example& example = examples.emplace_back();
+    example.ids.assign(tokens, 7);
+    example.labels.assign(tokens, 7);
+    const auto masked = random.below(static_cast<uint64_t>(2 * i + 1), tokens);
+    std::fill_n(example.labels.begin(), masked, kIgnored);
+  }
+  return examples;
+}
+
+std::vector<int64_t> visited(const Sampler& sampler, int64_t first, int64_t last) {
+  std::vector<int64_t> indices;
+  for (int64_t step = first; step < last; ++step)
+    for (const MicroBatch& micro_batch : sampler.step(step))
+      indices.insert(indices.end(), micro_batch.begin(), micro_batch.end());
+  return indices;
+}
+
+TEST(Sampler, each_epoch_visits_every_example_once_in_its_own_order) {
+  const Sampler sampler(11, {.batch_size = 2, .accumulation = 2, .epochs = 2});
+  ASSERT_EQ(sampler.steps(), 6);
+  std::vector<int64_t> first = visited(sampler, 0, 3), second = visited(sampler, 3, 6);
+  EXPECT_NE(first, second);
+  std::sort(first.begin(), first.end());
+  std::sort(second.begin(), second.end());
+  EXPECT_EQ(first, second);
+  EXPECT_EQ(first.size(), 11u);
+  EXPECT_EQ(std::set<int64_t>(first.begin(), first.end()).size(), 11u);
+}
+
+TEST(Sampler, a_partial_batch_and_a_partial_accumulation_still_count) {
+  const Sampler sampler(11, {.batch_size = 2, .accumulation = 4, .epochs = 1, .shuffle = false});
+  EXPECT_EQ(sampler.batches_per_epoch(), 6);
+  EXPECT_EQ(sampler.steps_per_epoch(), 2);
+  EXPECT_EQ(sampler.step(0), (SampledStep{{0, 1}, {2, 3}, {4, 5}, {6, 7}}));
+  EXPECT_EQ(sampler.step(1), (SampledStep{{8, 9}, {10}}));
+}
+
+TEST(Sampler, drop_last_leaves_the_partial_batch_out) {
+  const Sampler sampler(11, {.batch_size = 2, .epochs = 1, .shuffle = false, .drop_last = true});
+  EXPECT_EQ(sampler.steps(), 5);
+  EXPECT_EQ(sampler.step(4), (SampledStep{{8, 9}}));
+  EXPECT_THROW(Sampler(3, {.batch_size = 4, .drop_last = true}), UserError);
+}
+
+TEST(Sampler, fractions_of_an_epoch_round_up_and_max_steps_overrides) {
+  EXPECT_EQ(Sampler(10, {.batch_size = 3, .epochs = 0.3}).steps(), 2);
+  EXPECT_EQ(Sampler(10, {.batch_size = 3, .epochs = 1.5}).steps(), 6);
+  EXPECT_EQ(Sampler(10, {.batch_size = 3, .epochs = 0.3, .max_steps = 9}).steps(), 9);
+  EXPECT_EQ(Sampler(10, {.batch_size = 3, .max_steps = 9}).epoch_of(8), 2);
+}
+
+TEST(Sampler, the_order_is_a_function_of_the_seed) {
+  const auto order = [](uint64_t seed) {
+    const Sampler sampler(50, {.epochs = 1, .seed = seed});
+    return visited(sampler, 0, sampler.steps());
+  };
+  EXPECT_EQ(order(1), order(1));
+  EXPECT_NE(order(1), order(2));
+}
+
+TEST(Sampler, nothing_to_do_is_refused) {
+  EXPECT_THROW(Sampler(0, {}), UserError);
+  EXPECT_THROW(Sampler(5, {.batch_size = 0}), UserError);
+  EXPECT_THROW(Sampler(5, {.accumulation = 0}), UserError);
+  EXPECT_THROW(Sampler(5, {.epochs = 0}), UserError);
+  EXPECT_THROW(Sampler(5, {.epochs = std::nan("")}), UserError);
+  EXPECT_THROW(Sampler(5, {.epochs = 1e300}), UserError);
+}
+
+TEST(Sampler, no_batch_exceeds_the_capacity_and_each_extent_is_reached) {
+  for (const bool shuffle : {true, false})
+    for (uint64_t seed = 0; seed < 8; ++seed) {
+      const auto examples = examples_of_random_length(23, seed);
+      const Sampler sampler(
+          23,
+          {.batch_size = 3, .accumulation = 2, .epochs = 2.4, .seed = seed, .shuffle = shuffle});
+      Capacity largest;
+      std::vector<int64_t> trained;
+      for (int64_t step = 0; step < sampler.steps(); ++step) {
+        trained.push_back(0);
+        for (const MicroBatch& micro_batch : sampler.step(step)) {
+          const Batch batch = make_batch(examples, micro_batch);
+          largest = elementwise_max(largest, capacity_of(batch));
+          trained.back() += batch.labelled();
+        }
+      }
+      EXPECT_EQ(sampler.capacity(examples), largest) << "seed " << seed;
+      EXPECT_EQ(sampler.trained_tokens(examples), trained) << "seed " << seed;
+    }
+}
+
+TEST(Sampler, a_run_shorter_than_an_epoch_charges_only_what_it_visits) {
+  std::vector<Example> examples(4, Example{{1, 2}, {1, 2}});
+  examples[3].ids.resize(100, 1);
+  examples[3].labels.resize(100, 1);
+  EXPECT_EQ(Sampler(4, {.max_steps = 3, .shuffle = false}).capacity(examples).tokens, 2);
+  EXPECT_EQ(Sampler(4, {.max_steps = 4, .shuffle = false}).capacity(examples).tokens, 100);
+}
+
+}  // namespace
+}  // namespace cairn
