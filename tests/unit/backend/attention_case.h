@@ -95,8 +95,8 @@ struct Lengths {
   int64_t queries, keys;
 };
 
-// Probabilities below 2^-126 are 0; no gradient of a test is 2^26 times as large.
-inline const double kUnderflow = std::ldexp(1.0, -100);
+// Probabilities below 2^-100 are 0; no gradient of a test is 2^20 times as large.
+inline const double kUnderflow = std::ldexp(1.0, -80);
 
 struct AttentionCase {
   std::vector<Lengths> segments;

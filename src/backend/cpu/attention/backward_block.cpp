@@ -37,6 +37,7 @@ class Backward {
       : block_(block),
         turn_(turn),
         head_dim_(block.shape.head_dim),
+        padded_(padded_head(head_dim_)),
         stride_(scratch_stride(head_dim_)),
         vectors_(vectors_of(head_dim_)),
         group_(block.shape.heads / block.shape.kv_heads) {
@@ -45,8 +46,8 @@ class Backward {
       scratch += floats;
       return taken;
     };
-    keys_across_ = take(kBackwardKeys * padded_head(head_dim_));
-    values_across_ = take(kBackwardKeys * padded_head(head_dim_));
+    keys_across_ = take(kBackwardKeys * padded_);
+    values_across_ = take(kBackwardKeys * padded_);
     keys_ = take(kBackwardKeys * stride_);
     d_keys_ = take(kBackwardKeys * stride_);
     d_values_ = take(kBackwardKeys * stride_);
@@ -94,9 +95,9 @@ class Backward {
     for (int64_t key = 0; key < block_.keys; key += kPanelWidth) {
       const int64_t count = std::min(kPanelWidth, block_.keys - key);
       transpose_panel(keys_ + key * stride_, stride_, count, head_dim_, shape.scale * kLog2E,
-                      keys_across_ + key * head_dim_);
+                      keys_across_ + key * padded_);
       transpose_panel(d_values_ + key * stride_, stride_, count, head_dim_, 1.0f,
-                      values_across_ + key * head_dim_);
+                      values_across_ + key * padded_);
     }
     std::fill(d_keys_, d_keys_ + block_.keys * stride_, 0.0f);
     std::fill(d_values_, d_values_ + block_.keys * stride_, 0.0f);
@@ -116,9 +117,9 @@ class Backward {
       const int64_t row = tile.row_that_sees(key);
       const int64_t lanes =
           std::min<int64_t>(kTileVectors, (block_.keys - key + kLanes - 1) / kLanes);
-      multiply<false>({queries_, stride_}, {keys_across_ + key * head_dim_, kPanelWidth},
+      multiply<false>({queries_, stride_}, {keys_across_ + key * padded_, kPanelWidth},
                       {powers_ + key, kBackwardKeys}, row, tile.count, lanes, whole);
-      multiply<false>({d_out_, stride_}, {values_across_ + key * head_dim_, kPanelWidth},
+      multiply<false>({d_out_, stride_}, {values_across_ + key * padded_, kPanelWidth},
                       {d_scores_ + key, kBackwardKeys}, row, tile.count, lanes, whole);
     }
     for (int64_t row = start; row < tile.count; ++row) differentiate(tile, head, row);
@@ -185,7 +186,7 @@ class Backward {
 
   const BackwardBlock& block_;
   const Turn& turn_;
-  const int64_t head_dim_, stride_, vectors_, group_;
+  const int64_t head_dim_, padded_, stride_, vectors_, group_;
   float *keys_across_, *values_across_, *keys_, *d_keys_, *d_values_;
   float *queries_, *d_out_, *d_queries_, *powers_, *d_scores_;
 };

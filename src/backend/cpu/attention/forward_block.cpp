@@ -100,6 +100,7 @@ class Forward {
   Forward(const ForwardBlock& block, float* scratch)
       : block_(block),
         head_dim_(block.shape.head_dim),
+        padded_(padded_head(head_dim_)),
         stride_(scratch_stride(head_dim_)),
         vectors_(vectors_of(head_dim_)),
         rows_(block.heads * block.queries) {
@@ -108,7 +109,7 @@ class Forward {
       scratch += floats;
       return taken;
     };
-    queries_ = take(kForwardRows * padded_head(head_dim_));
+    queries_ = take(kForwardRows * padded_);
     sums_ = take(kForwardRows * stride_);
     keys_ = take(kForwardKeys * stride_);
     values_ = take(kForwardKeys * stride_);
@@ -160,7 +161,7 @@ class Forward {
         row += run;
       }
       transpose_panel(keys_, stride_, count, head_dim_, shape.scale * kLog2E,
-                      queries_ + first * head_dim_);
+                      queries_ + first * padded_);
     }
   }
 
@@ -171,7 +172,7 @@ class Forward {
     const int64_t keys = std::min<int64_t>(count, most - key);
     if (keys <= 0) return;
     const int64_t lanes = (height + kLanes - 1) / kLanes;
-    multiply<false>({keys_, stride_}, {queries_ + row * head_dim_, kPanelWidth},
+    multiply<false>({keys_, stride_}, {queries_ + row * padded_, kPanelWidth},
                     {scores_, kPanelWidth}, 0, keys, lanes, [&](int64_t, int64_t) {
                       return Depth{0, head_dim_};
                     });
@@ -210,7 +211,7 @@ class Forward {
   }
 
   const ForwardBlock& block_;
-  const int64_t head_dim_, stride_, vectors_, rows_;
+  const int64_t head_dim_, padded_, stride_, vectors_, rows_;
   float *queries_, *sums_, *keys_, *values_, *scores_, *maximum_, *sum_, *factor_;
   int32_t* visible_;
 };

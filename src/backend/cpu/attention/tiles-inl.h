@@ -18,7 +18,8 @@ inline constexpr float kLog2E = 1.44269504088896341f;
 
 inline int64_t vectors_of(int64_t head_dim) { return (head_dim + kLanes - 1) / kLanes; }
 
-// 2^x for x up to 127, within 2e-7; 0 below 2^-126, so that no product meets a denormal factor.
+// 2^x for x up to 127, within 2e-7; 0 below 2^-100, which no f32 sum with a term near 1 would
+// notice, and whose products with small gradients would be denormal, and slow.
 HWY_INLINE Vector exp2(Vector x) {
   const Floats d;
   const hn::RebindToSigned<Floats> integers;
@@ -34,7 +35,7 @@ HWY_INLINE Vector exp2(Vector x) {
   p = hn::MulAdd(p, f, hn::Set(d, 1.0f));
   const auto exponent = hn::ShiftLeft<23>(hn::ConvertTo(integers, whole));
   const Vector power = hn::BitCast(d, hn::Add(hn::BitCast(integers, p), exponent));
-  return hn::IfThenZeroElse(hn::Lt(x, hn::Set(d, -126.0f)), power);
+  return hn::IfThenZeroElse(hn::Lt(x, hn::Set(d, -100.0f)), power);
 }
 
 // Rows of head_dim elements, the first at `from[offset]`, into scratch; padding becomes 0.
@@ -58,13 +59,42 @@ HWY_INLINE void add_row(const float* HWY_RESTRICT from, int64_t count, float* HW
   for (; i < count; ++i) to[i] += from[i];
 }
 
-// panel[c][row] = scale * rows[row][c]; rows up to the panel's width become 0.
+#if HWY_TARGET != HWY_SCALAR
+// Four rows of four columns, transposed in registers.
+HWY_INLINE void transpose_four(const float* HWY_RESTRICT from, int64_t from_stride, float scale,
+                               float* HWY_RESTRICT to, int64_t to_stride) {
+  const hn::CappedTag<float, 4> d;
+  const auto row = [&](int64_t i) HWY_ATTR {
+    return hn::Mul(hn::Load(d, from + i * from_stride), hn::Set(d, scale));
+  };
+  const auto even = hn::InterleaveLower(d, row(0), row(2)),
+             even_high = hn::InterleaveUpper(d, row(0), row(2));
+  const auto odd = hn::InterleaveLower(d, row(1), row(3)),
+             odd_high = hn::InterleaveUpper(d, row(1), row(3));
+  hn::Store(hn::InterleaveLower(d, even, odd), d, to);
+  hn::Store(hn::InterleaveUpper(d, even, odd), d, to + to_stride);
+  hn::Store(hn::InterleaveLower(d, even_high, odd_high), d, to + 2 * to_stride);
+  hn::Store(hn::InterleaveUpper(d, even_high, odd_high), d, to + 3 * to_stride);
+}
+#endif
+
+// panel[c][row] = scale * rows[row][c]; rows up to the panel's width become 0. Columns up to a
+// whole vector are written too: a panel of padded_head columns has room.
 HWY_INLINE void transpose_panel(const float* rows, int64_t stride, int64_t count, int64_t head_dim,
                                 float scale, float* HWY_RESTRICT panel) {
+#if HWY_TARGET == HWY_SCALAR
+  const int64_t fours = 0;
+#else
+  const int64_t fours = count / 4 * 4;
+  for (int64_t c = 0; c < head_dim; c += 4)
+    for (int64_t row = 0; row < fours; row += 4)
+      transpose_four(rows + row * stride + c, stride, scale, panel + c * kPanelWidth + row,
+                     kPanelWidth);
+#endif
   for (int64_t c = 0; c < head_dim; ++c) {
     float* HWY_RESTRICT line = panel + c * kPanelWidth;
-    for (int64_t row = 0; row < count; ++row) line[row] = scale * rows[row * stride + c];
-    for (int64_t row = count; row < kPanelWidth; ++row) line[row] = 0;
+    for (int64_t row = fours; row < count; ++row) line[row] = scale * rows[row * stride + c];
+    std::fill(line + count, line + kPanelWidth, 0.0f);
   }
 }
 
