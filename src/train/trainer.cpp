@@ -1,5 +1,6 @@
 #include "train/trainer.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/error.h"
@@ -7,13 +8,10 @@
 #include "model/saving.h"
 #include "ops/moving.h"
 #include "ops/sum_of_squares.h"
+#include "train/device_batch.h"
 
 namespace cairn {
 namespace {
-
-Extent extent_of(const Capacity& capacity) {
-  return {capacity.tokens, capacity.segments, capacity.labelled_rows};
-}
 
 int64_t positions_of(const TrainSpec& spec) {
   const int64_t eval = spec.eval_capacity ? spec.eval_capacity->longest_segment : 0;
@@ -21,30 +19,6 @@ int64_t positions_of(const TrainSpec& spec) {
 }
 
 }  // namespace
-
-// A batch on the device: i32 tensors at capacity, of the activations account.
-struct Trainer::Upload {
-  Upload(const Exec& exec, const Batch& batch, const Capacity& capacity) : exec_(exec) {
-    const Ledger::Scope scope(exec.arena.ledger(), "batch");
-    ids = send("ids", batch.ids, capacity.tokens);
-    positions = send("positions", batch.positions, capacity.tokens);
-    cu_segments = send("cu segments", batch.cu_seqlens, capacity.segments + 1);
-    labelled_rows = send("labelled rows", batch.labelled_rows, capacity.labelled_rows);
-    labels = send("labels", batch.labelled_targets, capacity.labelled_rows);
-  }
-
-  Tensor send(std::string_view label, const std::vector<int32_t>& values, int64_t capacity) {
-    const auto count = static_cast<int64_t>(values.size());
-    CAIRN_CHECK(count <= capacity, "[batch] wanted at most {} {}, got {}", capacity, label, count);
-    Tensor tensor = exec_.make(Account::activations, label, DType::i32, {capacity});
-    exec_.backend.device().copy_to_device(exec_.stream, values.data(), tensor.view().data(),
-                                          count * size_of(DType::i32));
-    return tensor;
-  }
-
-  const Exec& exec_;
-  Tensor ids, positions, cu_segments, labelled_rows, labels;
-};
 
 Trainer::Trainer(Backend& backend, Arena& arena, const TrainSpec& spec)
     : spec_(spec), exec_{backend, arena}, model_(spec.model), optimizer_(model_, spec.optimizer) {}
@@ -73,20 +47,6 @@ void Trainer::zero_gradients() {
     if (parameter.trainable) ops::fill_zero(exec_, parameter.gradient.view());
 }
 
-Pass Trainer::make_pass(const Upload& upload, const Batch& batch, const Capacity& capacity) const {
-  const Extent now{batch.tokens(), batch.segments(), batch.labelled()};
-  return {.exec = exec_,
-          .capacity = extent_of(capacity),
-          .extent = now,
-          .activation = spec_.model.activation,
-          .ids = upload.ids.view_rows(now.tokens),
-          .positions = upload.positions.view_rows(now.tokens),
-          .cu_segments = upload.cu_segments.view_rows(now.segments + 1),
-          .labelled_rows = upload.labelled_rows.view_rows(now.labelled_rows),
-          .labels = upload.labels.view_rows(now.labelled_rows),
-          .rope_table = model_.rope_table()};
-}
-
 StepOutcome Trainer::step(std::span<const Batch> micro_batches, double learning_rate) {
   StepOutcome outcome;
   for (const Batch& batch : micro_batches) {
@@ -103,8 +63,8 @@ StepOutcome Trainer::step(std::span<const Batch> micro_batches, double learning_
 
 void Trainer::micro_step(const Batch& batch, float scale, StepOutcome& outcome) {
   const Arena::PhaseScope phase(exec_.arena, Phase::step);
-  const Upload upload(exec_, batch, spec_.capacity);
-  const Pass pass = make_pass(upload, batch, spec_.capacity);
+  const DeviceBatch on_device(exec_, batch, spec_.capacity);
+  const Pass pass = on_device.make_pass(model_);
   outcome.loss += model_.train_pass(pass, spec_.checkpointing, scale);
 }
 
@@ -138,9 +98,8 @@ double Trainer::evaluate(const Batch& batch) {
   CAIRN_CHECK(spec_.eval_capacity.has_value(),
               "[evaluate] wanted a capacity in the spec, got none");
   const Arena::PhaseScope phase(exec_.arena, Phase::evaluate);
-  const Upload upload(exec_, batch, *spec_.eval_capacity);
-  const Pass pass = make_pass(upload, batch, *spec_.eval_capacity);
-  return model_.evaluate_pass(pass);
+  const DeviceBatch on_device(exec_, batch, *spec_.eval_capacity);
+  return model_.evaluate_pass(on_device.make_pass(model_));
 }
 
 void Trainer::save(const std::string* folder, const ModelFiles* base,

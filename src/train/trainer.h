@@ -58,12 +58,9 @@ class Trainer {
   Model& model() { return model_; }
 
  private:
-  struct Upload;
-
   void micro_step(const Batch& batch, float scale, StepOutcome& outcome);
   double update(double learning_rate);
   void zero_gradients();
-  Pass make_pass(const Upload& upload, const Batch& batch, const Capacity& capacity) const;
 
   TrainSpec spec_;
   Exec exec_;

@@ -5,7 +5,7 @@
 
 #include "support/small_run.h"
 
-namespace cairn::testing {
+namespace cairn::test {
 namespace {
 
 class PlanIsTrain : public ::testing::TestWithParam<int> {};
@@ -30,4 +30,4 @@ TEST_P(PlanIsTrain, accounts_are_equal_to_the_byte) {
 INSTANTIATE_TEST_SUITE_P(seeds, PlanIsTrain, ::testing::Range(0, 20));
 
 }  // namespace
-}  // namespace cairn::testing
+}  // namespace cairn::test

@@ -3,7 +3,7 @@
 #include "base/random.h"
 #include "numeric/bfloat16.h"
 
-namespace cairn::testing {
+namespace cairn::test {
 namespace {
 
 // Draws one after the other from a seed.
@@ -138,4 +138,4 @@ RunResult run_small(const SmallRun& run, Backend& backend, Rehearsal* rehearsal)
   return result;
 }
 
-}  // namespace cairn::testing
+}  // namespace cairn::test

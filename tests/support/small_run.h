@@ -9,7 +9,7 @@
 #include "plan/rehearse.h"
 #include "train/trainer.h"
 
-namespace cairn::testing {
+namespace cairn::test {
 
 struct SmallRun {
   TrainSpec spec;
@@ -40,4 +40,4 @@ struct RunResult {
 // Rehearses and runs; returns the measured side. `rehearsal` receives the other.
 RunResult run_small(const SmallRun& run, Backend& backend, Rehearsal* rehearsal = nullptr);
 
-}  // namespace cairn::testing
+}  // namespace cairn::test

@@ -1,0 +1,26 @@
+// DeviceBatch: a batch's indices on the device, i32 tensors at capacity, of the activations
+// account.
+#pragma once
+
+#include "data/batch.h"
+#include "model/model.h"
+
+namespace cairn {
+
+class DeviceBatch {
+ public:
+  // Sends the batch; its vectors may be smaller than the capacity.
+  DeviceBatch(const Exec& exec, const Batch& batch, const Capacity& capacity);
+
+  // The pass of this batch through a model; this object must outlive it.
+  Pass make_pass(const Model& model) const;
+
+ private:
+  Tensor send(std::string_view label, const std::vector<int32_t>& values, int64_t capacity);
+
+  const Exec& exec_;
+  Extent capacity_, extent_;
+  Tensor ids_, positions_, cu_segments_, labelled_rows_, labels_;
+};
+
+}  // namespace cairn

@@ -1,0 +1,43 @@
+// One forward, loss and backward of a model outside of any trainer, so that a test can read every
+// gradient; rehearsed first, as everything is.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "backend/registry.h"
+#include "data/batch.h"
+#include "files/tensor_source.h"
+#include "model/model.h"
+
+namespace cairn::test {
+
+struct GradientRun {
+  ModelSpec spec;
+  CheckpointPolicy checkpointing;
+  std::vector<Batch> micro_batches;       // gradients add up over them
+  const TensorSource* weights = nullptr;  // null: random, by seed
+  const TensorSource* adapter = nullptr;
+  std::function<void(Parameter&)> set_value;  // called for each parameter once loaded, or none
+  uint64_t seed = 1;
+};
+
+struct NamedGradient {
+  std::string name;
+  Shape shape;
+  std::vector<float> values;
+};
+
+struct GradientResult {
+  double loss = 0;  // mean over labelled tokens
+  std::vector<NamedGradient> gradients;
+  const NamedGradient& of(const std::string& name) const;
+};
+
+GradientResult run_gradients(const GradientRun& run, Backend& backend);
+
+// A parameter's value or gradient as f32 on the host.
+std::vector<float> read_floats(ConstView view);
+
+}  // namespace cairn::test
