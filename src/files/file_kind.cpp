@@ -51,7 +51,7 @@ std::string lower_case_start(std::string_view head) {
 bool is_printable(std::string_view head) {
   return std::all_of(head.begin(), head.end(), [](char letter) {
     const auto byte = static_cast<unsigned char>(letter);
-    return byte >= 0x20 || byte == '\n' || byte == '\r' || byte == '\t';
+    return (byte >= 0x20 && byte < 0x7f) || byte == '\n' || byte == '\r' || byte == '\t';
   });
 }
 
