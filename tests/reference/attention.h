@@ -11,6 +11,8 @@
 #include <limits>
 #include <vector>
 
+#include "reference/bounded.h"
+
 namespace cairn::reference {
 
 struct AttentionSizes {
@@ -20,19 +22,6 @@ struct AttentionSizes {
 
   int64_t tokens() const { return cu_queries.back(); }
   int64_t kv_tokens() const { return cu_keys.back(); }
-};
-
-template <typename T>
-struct Bounded {
-  std::vector<T> value;
-  std::vector<double> magnitude;
-
-  explicit Bounded(int64_t count = 0)
-      : value(static_cast<size_t>(count)), magnitude(static_cast<size_t>(count)) {}
-  void add(int64_t at, T term, double magnitude_of_term) {
-    value[static_cast<size_t>(at)] += term;
-    magnitude[static_cast<size_t>(at)] += magnitude_of_term;
-  }
 };
 
 template <typename T>

@@ -1,5 +1,7 @@
 #include "support/small_run.h"
 
+#include <algorithm>
+
 #include "base/random.h"
 #include "numeric/bfloat16.h"
 
@@ -73,6 +75,24 @@ ModelConfig make_small_config(uint64_t seed) {
   config.tied_embeddings = dice.below(2) == 0;
   if (dice.below(3) == 0) config.rope_scaling = RopeScaling{8, 1, 4, 16};
   return config;
+}
+
+Batch join(const std::vector<Batch>& batches) {
+  Batch all;
+  all.cu_seqlens = {0};
+  for (const Batch& batch : batches) {
+    const auto shift = static_cast<int32_t>(all.tokens());
+    all.ids.insert(all.ids.end(), batch.ids.begin(), batch.ids.end());
+    all.positions.insert(all.positions.end(), batch.positions.begin(), batch.positions.end());
+    all.targets.insert(all.targets.end(), batch.targets.begin(), batch.targets.end());
+    for (size_t s = 1; s < batch.cu_seqlens.size(); ++s)
+      all.cu_seqlens.push_back(batch.cu_seqlens[s] + shift);
+    for (int32_t row : batch.labelled_rows) all.labelled_rows.push_back(row + shift);
+    all.labelled_targets.insert(all.labelled_targets.end(), batch.labelled_targets.begin(),
+                                batch.labelled_targets.end());
+    all.longest_segment = std::max(all.longest_segment, batch.longest_segment);
+  }
+  return all;
 }
 
 void set_capacity(SmallRun& run) {

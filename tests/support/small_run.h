@@ -26,6 +26,8 @@ ModelConfig make_small_config(uint64_t seed);
 // Batches of examples with random ids and prompts; `longest` tokens each at most.
 std::vector<Batch> make_batches(uint64_t seed, int64_t vocab, int64_t count, int64_t examples,
                                 int64_t longest);
+// One batch with the samples of all.
+Batch join(const std::vector<Batch>& batches);
 void set_capacity(SmallRun& run);
 
 // What a finished run left behind.

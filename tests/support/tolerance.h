@@ -23,12 +23,15 @@ inline double unit_roundoff(DType dtype) {
   }
 }
 
-// Relative error of a sum of `length` terms in f32 whose result is stored as `dtype`. Rounding
-// errors of a sum add up like a random walk; the factor covers its tail.
+// Relative error of a sum of `length` terms in f32 whose result is stored as `dtype`; f64 is summed
+// in f64. Rounding errors of a sum add up like a random walk; the factor covers its tail.
 inline double tolerance(DType dtype, int64_t length) {
-  const double accumulated =
-      (4 + 2 * std::sqrt(static_cast<double>(length))) * unit_roundoff(DType::f32);
-  return accumulated + (dtype == DType::f32 ? 0 : unit_roundoff(dtype));
+  const double accumulated = (4 + 2 * std::sqrt(static_cast<double>(length))) *
+                             unit_roundoff(dtype == DType::f64 ? DType::f64 : DType::f32);
+  return accumulated + (dtype == DType::f32 || dtype == DType::f64 ? 0 : unit_roundoff(dtype));
 }
+
+// What an exponential may lose when its result has no normal f32.
+inline constexpr double kUnderflow = 0x1p-126;
 
 }  // namespace cairn::test
