@@ -96,7 +96,7 @@ struct Lengths {
 };
 
 // Probabilities below 2^-100 are 0; no gradient of a test is 2^20 times as large.
-inline const double kUnderflow = std::ldexp(1.0, -80);
+inline const double kVanished = std::ldexp(1.0, -80);
 
 struct AttentionCase {
   std::vector<Lengths> segments;
@@ -177,7 +177,7 @@ struct AttentionOperands {
       const auto at = static_cast<size_t>(i);
       if (want.value[at] == got.at(i)) continue;  // infinity too
       ASSERT_NEAR(got.at(i), want.value[at],
-                  tolerance(got.dtype(), longest) * want.magnitude[at] + kUnderflow)
+                  tolerance(got.dtype(), longest) * want.magnitude[at] + kVanished)
           << name << "[" << i << "] of " << spec.to_string();
     }
     ASSERT_TRUE(got.guards_hold()) << name << " of " << spec.to_string();
