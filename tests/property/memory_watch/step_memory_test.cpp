@@ -1,0 +1,87 @@
+// The proofs of the ledger that do not come from the ledger: the process's own size, and its
+// allocator.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <iostream>
+
+#include "base/bytes.h"
+#include "memory/machine.h"
+#include "model/known_models.h"
+#include "support/malloc_watch.h"
+#include "support/small_run.h"
+#include "train/engine.h"
+
+namespace cairn::test {
+namespace {
+
+TrainSpec make_lora_spec(const ModelConfig& config, const Batch& batch) {
+  TrainSpec spec;
+  spec.model.config = config;
+  spec.model.lora = LoraSpec();
+  spec.capacity = capacity_of(batch);
+  return spec;
+}
+
+// Every buffer of this shape is over the watched size, so nothing can hide below it.
+TEST(StepMemory, nothing_allocates_over_64_kib_during_a_step) {
+  ModelConfig config = make_small_config(3);
+  config.hidden = 320;
+  config.intermediate = 640;
+  config.vocab = 4096;
+  const auto backend = open_backend("cpu", 2);
+  warm_up(*backend);
+  for (const bool lora : {true, false})
+    for (const Keep keep : {Keep::everything, Keep::input}) {
+      const std::vector<Batch> step = make_batches(7, config.vocab, 2, 6, 200);
+      SmallRun run;
+      run.spec = make_lora_spec(config, step[0]);
+      if (!lora) run.spec.model.lora.reset();
+      run.spec.checkpointing.every_block = keep;
+      run.steps = {step};
+      set_capacity(run);
+      const Rehearsal rehearsal = rehearse(run.spec, 2, backend->profile());
+      Ledger ledger;
+      Arena arena(backend->device(), ledger, rehearsal.layout);
+      Trainer trainer(*backend, arena, run.spec);
+      trainer.load({});
+      testing::begin_malloc_watch();
+      for (int i = 0; i < 3; ++i) trainer.step(step, 1e-3);
+      const testing::MallocReport report = testing::end_malloc_watch();
+      EXPECT_EQ(report.large_allocations, 0) << report.to_string();
+    }
+}
+
+// A 1B shape with random weights: the process is the arena and what it was before, no more, no
+// less.
+TEST(StepMemory, resident_size_of_a_1b_run_is_arena_and_runtime) {
+  const ModelConfig config = *find_known_model("llama-3.2-1b");
+  const auto backend = open_backend("cpu", 0);
+  warm_up(*backend);
+  const std::vector<Batch> batches = make_batches(5, config.vocab, 1, 2, 64);
+  const TrainSpec spec = make_lora_spec(config, batches[0]);
+  const Rehearsal rehearsal = rehearse(spec, 1, backend->profile());
+  if (rehearsal.arena_bytes() + kGiB > default_budget_bytes()) {
+    std::cout << "this machine has not the " << format_bytes(rehearsal.arena_bytes())
+              << " that a 1B shape needs; nothing was measured\n";
+    return;
+  }
+  const int64_t runtime = resident_bytes();
+  ASSERT_TRUE(reset_peak_resident());
+  Ledger ledger;
+  Arena arena(backend->device(), ledger, rehearsal.layout);
+  arena.prefault();
+  EXPECT_GE(resident_bytes(), rehearsal.arena_bytes()) << "memory must be there before step 1";
+  Trainer trainer(*backend, arena, spec);
+  trainer.load({});
+  trainer.step(batches, 1e-3);
+  const int64_t peak = peak_resident_bytes();
+  std::cout << "arena " << rehearsal.arena_bytes() << ", runtime " << runtime << ", peak resident "
+            << peak << ", off by " << peak - rehearsal.arena_bytes() - runtime << " bytes\n";
+  EXPECT_LE(std::llabs(peak - rehearsal.arena_bytes() - runtime),
+            rehearsal.arena_bytes() * 3 / 100 + 64 * kMiB);
+  EXPECT_EQ(ledger.snapshot().peaks_of_accounts(), rehearsal.snapshot.peaks_of_accounts());
+}
+
+}  // namespace
+}  // namespace cairn::test

@@ -1,0 +1,96 @@
+// Saving memory never changes meaning: recomputation, seeds, and how a step is cut.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "support/gradient_run.h"
+#include "support/small_run.h"
+#include "support/tolerance.h"
+
+namespace cairn::test {
+namespace {
+
+std::string trace_of(uint64_t seed) { return "make_small_run(" + std::to_string(seed) + ")"; }
+
+void expect_same_bits(const RunResult& a, const RunResult& b) {
+  ASSERT_EQ(a.outcomes.size(), b.outcomes.size());
+  for (size_t i = 0; i < a.outcomes.size(); ++i) {
+    EXPECT_EQ(a.outcomes[i].loss, b.outcomes[i].loss);
+    EXPECT_EQ(a.outcomes[i].gradient_norm, b.outcomes[i].gradient_norm);
+  }
+  EXPECT_EQ(a.eval_losses, b.eval_losses);
+  EXPECT_EQ(a.trained, b.trained);
+}
+
+TEST(SameMeaning, checkpointed_and_plain_runs_are_bit_equal_and_differ_in_activations_only) {
+  const auto backend = open_backend("cpu", 2);
+  for (uint64_t seed = 0; seed < 40; ++seed) {
+    SCOPED_TRACE(trace_of(seed));
+    SmallRun run = make_small_run(seed);
+    run.spec.checkpointing.every_block = Keep::everything;
+    const RunResult plain = run_small(run, *backend);
+    run.spec.checkpointing.every_block = Keep::input;
+    const RunResult checkpointed = run_small(run, *backend);
+    expect_same_bits(plain, checkpointed);
+    for (Account account : kAccounts) {
+      const auto index = static_cast<size_t>(account);
+      const int64_t before = plain.snapshot.peaks_of_accounts()[index];
+      const int64_t after = checkpointed.snapshot.peaks_of_accounts()[index];
+      if (account == Account::activations)
+        EXPECT_LE(after, before);
+      else
+        EXPECT_EQ(after, before) << name_of(account);
+    }
+  }
+}
+
+TEST(SameMeaning, two_runs_of_one_seed_are_bit_equal) {
+  const auto backend = open_backend("cpu", 2);
+  for (uint64_t seed = 40; seed < 60; ++seed) {
+    SCOPED_TRACE(trace_of(seed));
+    const SmallRun run = make_small_run(seed);
+    expect_same_bits(run_small(run, *backend), run_small(run, *backend));
+  }
+}
+
+TEST(SameMeaning, one_thread_and_two_are_bit_equal) {
+  const auto one = open_backend("cpu", 1), two = open_backend("cpu", 2);
+  for (uint64_t seed = 60; seed < 80; ++seed) {
+    SCOPED_TRACE(trace_of(seed));
+    const SmallRun run = make_small_run(seed);
+    expect_same_bits(run_small(run, *one), run_small(run, *two));
+  }
+}
+
+// One micro-batch of four samples, and four of one: only the order of sums differs.
+TEST(SameMeaning, accumulation_1x4_and_4x1_agree) {
+  const auto backend = open_backend("cpu", 2);
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    SCOPED_TRACE(trace_of(seed));
+    GradientRun whole;
+    whole.spec.config = make_small_config(seed);
+    whole.spec.activation = whole.spec.frozen_storage = DType::f32;
+    if (seed % 2 == 0) whole.spec.lora = LoraSpec();
+    whole.seed = seed;
+    GradientRun pieces = whole;
+    pieces.micro_batches = make_batches(seed, whole.spec.config.vocab, 4, 1, 30);
+    whole.micro_batches = {join(pieces.micro_batches)};
+
+    const GradientResult a = run_gradients(whole, *backend), b = run_gradients(pieces, *backend);
+    const int64_t tokens = whole.micro_batches[0].tokens();
+    const double relative = 10 * tolerance(DType::f32, tokens * whole.spec.config.vocab);
+    EXPECT_NEAR(a.loss, b.loss, relative * a.loss);
+    for (const NamedGradient& gradient : a.gradients) {
+      const NamedGradient& other = b.of(gradient.name);
+      double squares = 0, difference = 0;
+      for (size_t i = 0; i < gradient.values.size(); ++i) {
+        squares += static_cast<double>(gradient.values[i]) * gradient.values[i];
+        difference += std::pow(static_cast<double>(gradient.values[i]) - other.values[i], 2);
+      }
+      EXPECT_LE(std::sqrt(difference), relative * std::sqrt(squares)) << gradient.name;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace cairn::test
