@@ -1,10 +1,30 @@
 // cairn bench: what this machine does, beside the limit it is held to, interleaved in one run.
-#include "commands.h"
+#include "bench.h"
+
+#include <fmt/format.h>
+
+#include "base/error.h"
 
 namespace cairn::program {
 
-Command add_bench(CLI::App&) {
-  return [] { return kDone; };
+Command add_bench(CLI::App& app) {
+  auto options = std::make_shared<BenchOptions>();
+  auto what = std::make_shared<std::string>();
+  app.add_option("what", *what, "gemm or step")->required();
+  app.add_option("--model", options->model, "step: a known name or a config.json; random weights");
+  app.add_option("--method", options->methods, "step: lora, full")->delimiter(',');
+  app.add_option("--shape", options->shapes, "step: samples x tokens, such as 8x256")
+      ->delimiter(',');
+  app.add_option("--checkpointing", options->checkpointing, "step: none or block");
+  app.add_option("--threads", options->threads, "0: all cores");
+  app.add_option("--repeats", options->repeats, "runs of each; the median counts")
+      ->check(CLI::Range(1, 1000));
+  app.add_flag("--json", options->json, "one JSON object on stdout");
+  return [options, what] {
+    if (*what == "gemm") return bench_gemm(*options);
+    if (*what == "step") return bench_step(*options);
+    throw UserError(fmt::format("there is no measurement '{}'; choose gemm or step", *what));
+  };
 }
 
 }  // namespace cairn::program

@@ -8,8 +8,8 @@
 
 namespace cairn {
 
-// "cpu" runs; threads 0 means every core this process may use. What is not built answers by name with
-// a UserError.
+// "cpu" runs; threads 0 means every core this process may use. What is not built answers by name
+// with a UserError.
 std::unique_ptr<Backend> open_backend(const std::string& device, int threads);
 
 // Operations counted by a rehearsal.
@@ -27,11 +27,24 @@ class RehearsalBackend : public Backend {
   virtual void reset_work() = 0;
 };
 
-// Runs the same step without touching memory: addresses fault, operations are counted. Scratch sizes
-// are those of `target`, the backend that `profile` describes.
+// Runs the same step without touching memory: addresses fault, operations are counted. Scratch
+// sizes are those of `target`, the backend that `profile` describes.
 std::unique_ptr<RehearsalBackend> open_rehearsal(const TargetProfile& profile);
 
 // The profile of this machine's CPU with that many threads (0: all).
 TargetProfile cpu_profile(int threads);
+
+// Floating-point operations a second of one product, by each implementation this build has on the
+// CPU, run in turns; 0 where one cannot run it.
+struct GemmRates {
+  double packed = 0;       // our own kernels on operands as stored
+  double onednn_f32 = 0;   // oneDNN on f32 operands
+  double onednn_bf16 = 0;  // oneDNN on bf16 operands, where the machine has units for them
+};
+// The same product three times: as a model stores its operands, all f32, and all bf16. `scratch`
+// holds gemm_rates_scratch_bytes of the same arguments. Each implementation runs `repeats` times.
+int64_t gemm_rates_scratch_bytes(const Gemm& f32, const Gemm& bf16, int threads);
+GemmRates measure_gemm_rates(const Gemm& stored, const Gemm& f32, const Gemm& bf16, int threads,
+                             View scratch, int repeats);
 
 }  // namespace cairn

@@ -1,0 +1,24 @@
+// What the measurements share: their options, and one function each.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "commands.h"
+
+namespace cairn::program {
+
+struct BenchOptions {
+  std::string model = "smollm2-135m";
+  std::vector<std::string> methods = {"lora", "full"};
+  std::vector<std::string> shapes = {"8x256", "1x2048"};
+  std::string checkpointing = "none";
+  int threads = 0;
+  int repeats = 5;
+  bool json = false;
+};
+
+int bench_gemm(const BenchOptions& options);
+int bench_step(const BenchOptions& options);
+
+}  // namespace cairn::program
