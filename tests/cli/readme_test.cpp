@@ -13,24 +13,36 @@ namespace {
 
 const std::string kSourceDir = CAIRN_SOURCE_DIR;
 
-// The lines of every marked block; a trailing backslash joins a line with the next.
-std::vector<std::string> tested_commands(const std::string& page) {
+// The lines of the block that opens with `fence` and comes next after the line `mark`, of every
+// such mark of the page.
+std::vector<std::string> marked_lines(const std::string& page, const std::string& mark,
+                                      const std::string& fence) {
   std::ifstream in(kSourceDir + "/" + page);
-  std::vector<std::string> commands;
-  bool marked = false, inside = false, joined = false;
+  std::vector<std::string> lines;
+  bool marked = false, inside = false;
   for (std::string line; std::getline(in, line);) {
-    if (!inside) {
-      inside = marked && line == "```sh";
-      marked = line == "<!-- tested -->";
-    } else if (line == "```") {
+    if (inside && line == "```") {
       inside = false;
+    } else if (inside) {
+      lines.push_back(line);
     } else {
-      if (joined)
-        commands.back().replace(commands.back().size() - 1, 1, line);
-      else
-        commands.push_back(line);
-      joined = line.ends_with('\\');
+      inside = marked && line == fence;
+      marked = line == mark;
     }
+  }
+  return lines;
+}
+
+// A trailing backslash joins a line with the next.
+std::vector<std::string> tested_commands(const std::string& page) {
+  std::vector<std::string> commands;
+  bool joined = false;
+  for (const std::string& line : marked_lines(page, "<!-- tested -->", "```sh")) {
+    if (joined)
+      commands.back().replace(commands.back().size() - 1, 1, line);
+    else
+      commands.push_back(line);
+    joined = line.ends_with('\\');
   }
   return commands;
 }
@@ -71,6 +83,24 @@ TEST(Readme, every_tested_command_does_what_the_page_says) {
     EXPECT_EQ(outcome.exit_code, 0) << command << "\n" << outcome.output;
     EXPECT_FALSE(outcome.output.empty()) << command << " printed nothing";
   }
+}
+
+// The plan that the page shows: name and bytes of each account that no machine changes (workspace
+// grows with threads, and shares with it).
+TEST(Readme, the_plan_it_shows_is_the_plan_that_is_made) {
+  const std::vector<std::string> commands = tested_commands("README.md");
+  ASSERT_FALSE(commands.empty());
+  const std::string output = run(with_this_program(commands.front())).output;
+  int held = 0;
+  for (const std::string& line : marked_lines("README.md", "<!-- tested -->", "```text"))
+    for (const char* account : {"weights ", "gradients ", "optimizer ", "activations "}) {
+      if (!line.starts_with(account)) continue;
+      const std::string said = line.substr(0, line.find("iB") + 2);
+      EXPECT_NE(output.find(said), std::string::npos) << "wanted \"" << said << "\", got\n"
+                                                      << output;
+      ++held;
+    }
+  EXPECT_EQ(held, 4) << "README.md shows no plan marked <!-- tested -->";
 }
 
 }  // namespace
