@@ -68,7 +68,7 @@ bool is_plain_yaml(const std::string& text) {
 std::string yaml_scalar(const RecipeJson& value) {
   if (value.is_string() && is_plain_yaml(value.get<std::string>())) return value;
   // A JSON string is a double-quoted YAML scalar.
-  return value.dump(-1, ' ', false, RecipeJson::error_handler_t::replace);
+  return value.dump();
 }
 
 }  // namespace
@@ -113,7 +113,7 @@ std::string to_json(const Recipe& recipe) {
   RecipeJson object = RecipeJson::object();
   for (const RecipeKey& key : recipe_keys())
     if (key.write) object[key.name] = key.write(recipe);
-  return object.dump(2, ' ', false, RecipeJson::error_handler_t::replace);
+  return object.dump(2);
 }
 
 int64_t resolve_steps(double steps, int64_t total_steps) {

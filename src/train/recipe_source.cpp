@@ -4,13 +4,16 @@
 #include "train/recipe_source.h"
 
 #include <fmt/format.h>
+#include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <sstream>
 
 #include "base/error.h"
+#include "data/utf8.h"
 
 namespace cairn {
 namespace {
@@ -24,31 +27,54 @@ void refuse_twice(const std::string& key, std::string_view where) {
       "{} is given twice ({}); a key may be given once, keep the one you mean", key, where));
 }
 
+void refuse_other_than_utf8(std::string_view text, std::string_view where) {
+  if (!is_valid_utf8(text))
+    throw UserError(fmt::format("{} holds bytes that are not UTF-8; save it as UTF-8 text", where));
+}
+
 std::string place_of(const YAML::Mark& mark, std::string_view origin) {
   return mark.is_null() ? std::string(origin) : fmt::format("{}, line {}", origin, mark.line + 1);
 }
 
-GivenKeys members_of(const YAML::Node& node, std::string_view origin, const std::string& prefix);
+// A recipe nests twice at most; the limit keeps a broken file, or a YAML alias of itself, off the
+// stack.
+constexpr int kDeepest = 32;
 
-Given given_of(const YAML::Node& node, std::string_view origin, const std::string& key) {
+void refuse_too_deep(int depth, std::string_view where) {
+  if (depth > kDeepest)
+    throw UserError(
+        fmt::format("{} nests more than {} levels deep; wanted lines of the form 'key: "
+                    "value'",
+                    where, kDeepest));
+}
+
+GivenKeys members_of(const YAML::Node& node, std::string_view origin, const std::string& prefix,
+                     int depth);
+
+Given given_of(const YAML::Node& node, std::string_view origin, const std::string& key, int depth) {
+  refuse_too_deep(depth, origin);
   Given given;
   given.where = place_of(node.Mark(), origin);
   if (node.IsScalar()) {
     given.text = node.Scalar();
+    // The escapes \_ and \N come out of yaml-cpp as single bytes.
+    refuse_other_than_utf8(given.text, given.where);
     // yaml-cpp tags quoted scalars "!": they are text even when they spell null.
     const bool quoted = node.Tag() == "!";
     given.kind = !quoted && means_null(given.text) ? Given::Kind::null : Given::Kind::scalar;
   } else if (node.IsSequence()) {
     given.kind = Given::Kind::sequence;
-    for (const YAML::Node& item : node) given.items.push_back(given_of(item, origin, key));
+    for (const YAML::Node& item : node)
+      given.items.push_back(given_of(item, origin, key, depth + 1));
   } else if (node.IsMap()) {
     given.kind = Given::Kind::mapping;
-    given.members = members_of(node, origin, key + ".");
+    given.members = members_of(node, origin, key + ".", depth + 1);
   }
   return given;
 }
 
-GivenKeys members_of(const YAML::Node& node, std::string_view origin, const std::string& prefix) {
+GivenKeys members_of(const YAML::Node& node, std::string_view origin, const std::string& prefix,
+                     int depth) {
   GivenKeys keys;
   std::set<std::string> seen;
   for (const auto& entry : node) {
@@ -57,14 +83,49 @@ GivenKeys members_of(const YAML::Node& node, std::string_view origin, const std:
                                   place_of(entry.first.Mark(), origin)));
     const std::string& key = entry.first.Scalar();
     if (!seen.insert(key).second) refuse_twice(prefix + key, place_of(entry.first.Mark(), origin));
-    keys.emplace_back(key, given_of(entry.second, origin, prefix + key));
+    keys.emplace_back(key, given_of(entry.second, origin, prefix + key, depth));
   }
   return keys;
 }
 
-std::vector<YAML::Node> load_yaml(std::string_view text, std::string_view origin) {
+// Refuses a second document. YAML::Load would drop it in silence, and YAML::LoadAll never ends over
+// some broken lines.
+class SingleDocument : public YAML::EventHandler {
+ public:
+  explicit SingleDocument(std::string_view origin) : origin_(origin) {}
+  void OnDocumentStart(const YAML::Mark& mark) override {
+    if (++documents_ > 1)
+      throw UserError(
+          fmt::format("{}: the YAML document ends before this line; wanted one document "
+                      "with lines of the form 'key: value'",
+                      place_of(mark, origin_)));
+  }
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnAlias(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnScalar(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                const std::string&) override {}
+  void OnSequenceStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                       YAML::EmitterStyle::value) override {}
+  void OnSequenceEnd() override {}
+  void OnMapStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                  YAML::EmitterStyle::value) override {}
+  void OnMapEnd() override {}
+
+ private:
+  std::string_view origin_;
+  int documents_ = 0;
+};
+
+YAML::Node load_yaml(const std::string& text, std::string_view origin) {
+  refuse_other_than_utf8(text, origin);
   try {
-    return YAML::LoadAll(std::string(text));
+    std::istringstream stream(text);
+    YAML::Parser parser(stream);
+    SingleDocument single(origin);
+    while (parser.HandleNextDocument(single)) {
+    }
+    return YAML::Load(text);
   } catch (const YAML::Exception& error) {
     throw UserError(fmt::format("{} is not valid YAML: {}; wanted lines of the form 'key: value'",
                                 place_of(error.mark, origin), error.msg));
@@ -116,21 +177,20 @@ std::string shown_place(const Given& given) {
 }
 
 GivenKeys parse_yaml_keys(std::string_view text, std::string_view origin) {
-  const std::vector<YAML::Node> documents = load_yaml(text, origin);
-  if (documents.empty() || (documents.size() == 1 && documents[0].IsNull())) return {};
-  if (documents.size() > 1)
-    throw UserError(fmt::format("{} holds {} YAML documents; wanted one, remove the line '---'",
-                                origin, documents.size()));
-  if (!documents[0].IsMap())
+  const YAML::Node document = load_yaml(std::string(text), origin);
+  if (document.IsNull()) return {};
+  if (!document.IsMap())
     throw UserError(
         fmt::format("{} is not a recipe; wanted lines of the form 'key: value'", origin));
-  return members_of(documents[0], origin, "");
+  return members_of(document, origin, "", 1);
 }
 
 GivenKeys parse_json_keys(std::string_view text, std::string_view origin) {
+  refuse_other_than_utf8(text, origin);
   std::set<std::string> seen;
   const auto watch_keys = [&](int depth, nlohmann::ordered_json::parse_event_t event,
                               nlohmann::ordered_json& parsed) {
+    refuse_too_deep(depth, origin);
     if (event == nlohmann::ordered_json::parse_event_t::key && depth == 1 &&
         !seen.insert(parsed.get<std::string>()).second)
       refuse_twice(parsed.get<std::string>(), origin);
@@ -143,6 +203,11 @@ GivenKeys parse_json_keys(std::string_view text, std::string_view origin) {
     throw UserError(
         fmt::format("{} is not valid JSON at byte {}; wanted one object {{\"key\": value}}", origin,
                     error.byte));
+  } catch (const nlohmann::ordered_json::out_of_range&) {
+    throw UserError(
+        fmt::format("{} holds a number that is too large; wanted one that a double can "
+                    "hold",
+                    origin));
   }
   if (!object.is_object())
     throw UserError(fmt::format("{} is not a recipe; wanted one JSON object", origin));
@@ -156,8 +221,8 @@ void apply_override(GivenKeys& keys, std::string_view key_and_value) {
     throw UserError(fmt::format(
         "'{}' is not an override; write key=value, such as learning_rate=1e-4", key_and_value));
   constexpr std::string_view origin = "on the command line";
-  const std::vector<YAML::Node> values = load_yaml(key_and_value.substr(equals + 1), origin);
-  Given given = values.empty() ? Given{} : given_of(values.front(), origin, path);
+  const std::string value(key_and_value.substr(equals + 1));
+  Given given = given_of(load_yaml(value, origin), origin, path, 1);
   given.where = origin;
 
   GivenKeys* level = &keys;

@@ -110,10 +110,12 @@ TEST(RecipeRefusals, what_this_version_lacks_is_refused_by_name) {
 }
 
 TEST(RecipeRefusals, a_refused_key_is_taken_when_it_asks_for_what_happens_anyway) {
-  EXPECT_EQ(refusal_of("packing: false\nlora_dropout: 0\nfp16: false\ndeepspeed: null\n"
-                       "use_dora: false\ngradient_checkpointing: true\n"
-                       "disable_gradient_checkpointing: false\nmix_strategy: concat\nquantization_bit: null\n"),
-            "(read)");
+  EXPECT_EQ(
+      refusal_of(
+          "packing: false\nlora_dropout: 0\nfp16: false\ndeepspeed: null\n"
+          "use_dora: false\ngradient_checkpointing: true\n"
+          "disable_gradient_checkpointing: false\nmix_strategy: concat\nquantization_bit: null\n"),
+      "(read)");
 }
 
 TEST(RecipeRefusals, keys_that_contradict_each_other_are_refused) {
@@ -134,10 +136,21 @@ TEST(RecipeRefusals, keys_that_contradict_each_other_are_refused) {
 
 TEST(RecipeRefusals, what_is_no_recipe_is_refused) {
   expect_refusals({{"a: [1", {"r.yaml", "not valid YAML"}},
-                   {"---\nseed: 1\n", {"2 YAML documents"}},
+                   {"---\nseed: 1\n", {"line 2", "one document"}},
                    {"? [a]\n: 1\n", {"a key that is a word"}}});
+  // yaml-cpp reads no end of empty documents out of this line.
+  EXPECT_NE(refusal_of("# a\n, b\n").find("line 3"), std::string::npos);
   EXPECT_NE(refusal_of("{", RecipeFormat::json).find("not valid JSON"), std::string::npos);
+  expect_refusals(
+      {{"template: a\xFF", {"not UTF-8"}}, {"template: \"a\\_\"", {"not UTF-8", "line 2"}}});
   EXPECT_NE(refusal_of("[1]", RecipeFormat::json).find("one JSON object"), std::string::npos);
+  EXPECT_NE(refusal_of(R"({"seed": 1e999})", RecipeFormat::json).find("too large"),
+            std::string::npos);
+  const std::string deep(100000, '[');
+  EXPECT_NE(refusal_of("{\"a\": " + deep, RecipeFormat::json).find("levels deep"),
+            std::string::npos);
+  expect_refusals({{"report_to: &a [*a]", {"levels deep"}}});
+  EXPECT_THROW(parse_recipe("seed: " + deep), UserError);
   EXPECT_THROW(parse_recipe("just text"), UserError);
   EXPECT_THROW(parse_recipe(""), UserError);  // no model
   EXPECT_THROW(read_recipe("/nowhere/recipe.yaml"), UserError);
