@@ -1,14 +1,14 @@
 // The README is executed: each ```sh block marked <!-- tested --> runs line by line from the
 // project's folder, with the program of this build in the place of build/release/cairn.
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 
-#include <cstdio>
 #include <fstream>
 #include <string>
 #include <vector>
 
-namespace cairn::testing {
+#include "support/program.h"
+
+namespace cairn::test {
 namespace {
 
 const std::string kSourceDir = CAIRN_SOURCE_DIR;
@@ -57,29 +57,11 @@ std::string with_this_program(std::string command) {
   return command;
 }
 
-struct Outcome {
-  int exit_code;
-  std::string output;
-};
-
-Outcome run(const std::string& command) {
-  const std::string whole = "cd '" + kSourceDir + "' && (" + command + ") 2>&1 </dev/null";
-  FILE* pipe = popen(whole.c_str(), "r");
-  if (!pipe) return {-1, "the shell could not be started"};
-  Outcome outcome{0, {}};
-  char piece[4096];
-  for (size_t count; (count = fread(piece, 1, sizeof piece, pipe)) > 0;)
-    outcome.output.append(piece, count);
-  const int status = pclose(pipe);
-  outcome.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-  return outcome;
-}
-
 TEST(Readme, every_tested_command_does_what_the_page_says) {
   const std::vector<std::string> commands = tested_commands("README.md");
   ASSERT_FALSE(commands.empty()) << "README.md has no block marked <!-- tested -->";
   for (const std::string& command : commands) {
-    const Outcome outcome = run(with_this_program(command));
+    const Outcome outcome = run_command(kSourceDir, with_this_program(command));
     EXPECT_EQ(outcome.exit_code, 0) << command << "\n" << outcome.output;
     EXPECT_FALSE(outcome.output.empty()) << command << " printed nothing";
   }
@@ -90,7 +72,7 @@ TEST(Readme, every_tested_command_does_what_the_page_says) {
 TEST(Readme, the_plan_it_shows_is_the_plan_that_is_made) {
   const std::vector<std::string> commands = tested_commands("README.md");
   ASSERT_FALSE(commands.empty());
-  const std::string output = run(with_this_program(commands.front())).output;
+  const std::string output = run_command(kSourceDir, with_this_program(commands.front())).output;
   int held = 0;
   for (const std::string& line : marked_lines("README.md", "<!-- tested -->", "```text"))
     for (const char* account : {"weights ", "gradients ", "optimizer ", "activations "}) {
@@ -104,4 +86,4 @@ TEST(Readme, the_plan_it_shows_is_the_plan_that_is_made) {
 }
 
 }  // namespace
-}  // namespace cairn::testing
+}  // namespace cairn::test

@@ -1,0 +1,176 @@
+// The program from end to end on a model of a few thousand parameters: what it writes, and how it
+// answers wrong input.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "base/random.h"
+#include "files/safetensors.h"
+#include "model/model.h"
+#include "support/program.h"
+#include "unit/data/small_tokenizer.h"
+
+namespace cairn::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int64_t kVocab = 272;
+
+void write_file(const fs::path& path, const std::string& text) {
+  std::ofstream(path, std::ios::binary) << text;
+}
+
+// A Hugging Face folder with random weights and the small tokenizer.
+void write_model(const fs::path& folder) {
+  fs::create_directories(folder);
+  const nlohmann::json config = {
+      {"model_type", "llama"},       {"architectures", {"LlamaForCausalLM"}},
+      {"hidden_size", 32},           {"intermediate_size", 48},
+      {"num_hidden_layers", 2},      {"num_attention_heads", 4},
+      {"num_key_value_heads", 2},    {"vocab_size", kVocab},
+      {"rms_norm_eps", 1e-5},        {"rope_theta", 10000.0},
+      {"tie_word_embeddings", true}, {"torch_dtype", "float32"}};
+  write_file(folder / "config.json", config.dump());
+  write_file(folder / "tokenizer.json", small_tokenizer_json().dump());
+  write_file(folder / "tokenizer_config.json", R"({"eos_token": "<|im_end|>"})");
+
+  ModelSpec spec;
+  spec.config = parse_model_config(config);
+  const Model model(spec);
+  std::vector<TensorSpec> specs;
+  for (const Parameter& parameter : model.parameters())
+    specs.push_back({parameter.name, FileType::f32, parameter.shape});
+  SafetensorsWriter writer((folder / "model.safetensors").string(), specs, {{"format", "pt"}});
+  for (const Parameter& parameter : model.parameters()) {
+    const Random random(7, std::hash<std::string>()(parameter.name));
+    std::vector<float> values(static_cast<size_t>(parameter.elements()));
+    for (size_t i = 0; i < values.size(); ++i)
+      values[i] = parameter.shape.rank() == 1 ? 1.0f : 0.1f * random.normal(i);
+    writer.append(parameter.name, std::as_bytes(std::span(values)));
+  }
+  writer.finish();
+}
+
+class Program : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = fs::temp_directory_path() / ("cairn_cli_" + std::to_string(getpid()));
+    fs::remove_all(folder_);
+    write_model(folder_ / "model");
+    nlohmann::json rows = nlohmann::json::array();
+    for (int i = 0; i < 24; ++i)
+      rows.push_back({{"instruction", "say " + std::string(static_cast<size_t>(1 + i % 9), 'a')},
+                      {"input", i == 5 ? std::string(120, 'b') : ""},
+                      {"output", "hello hello"}});
+    write_file(folder_ / "rows.json", rows.dump());
+    write_file(folder_ / "recipe.yaml",
+               "model_name_or_path: model\nstage: sft\ndo_train: true\nfinetuning_type: lora\n"
+               "dataset: rows.json\ntemplate: chatml\ncutoff_len: 256\noutput_dir: out\n"
+               "logging_steps: 2\nplot_loss: true\noverwrite_output_dir: true\n"
+               "per_device_train_batch_size: 4\nlearning_rate: 1.0e-2\nnum_train_epochs: 2\n"
+               "bf16: true\nval_size: 4\n");
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  Outcome cairn(const std::string& arguments) const {
+    return run_command(folder_.string(), std::string(CAIRN_PROGRAM) + " " + arguments);
+  }
+  bool exists(const std::string& name) const { return fs::exists(folder_ / name); }
+  nlohmann::json read(const std::string& name) const {
+    std::ifstream in(folder_ / name);
+    return nlohmann::json::parse(in);
+  }
+  void expect_refused(const std::string& arguments, int code, const std::string& words) const {
+    const Outcome outcome = cairn(arguments);
+    EXPECT_EQ(outcome.exit_code, code) << outcome.output;
+    EXPECT_NE(outcome.output.find(words), std::string::npos) << outcome.output;
+  }
+
+  fs::path folder_;
+};
+
+TEST_F(Program, trains_an_adapter_and_measures_what_it_predicted) {
+  const Outcome outcome = cairn("train recipe.yaml");
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.output;
+  for (const char* name : {"out/adapter_model.safetensors", "out/adapter_config.json",
+                           "out/trainer_log.jsonl", "out/ledger.json", "out/training_loss.svg"})
+    EXPECT_TRUE(exists(name)) << name;
+  const nlohmann::json ledger = read("out/ledger.json");
+  EXPECT_EQ(ledger["predicted"], ledger["measured"]);
+  EXPECT_GT(ledger["arena_bytes"].get<int64_t>(), 0);
+  const nlohmann::json adapter = read("out/adapter_config.json");
+  EXPECT_EQ(adapter["peft_type"], "LORA");
+  EXPECT_EQ(adapter["target_modules"].size(), 7u);
+  const SafetensorsFile tensors((folder_ / "out/adapter_model.safetensors").string());
+  EXPECT_EQ(tensors.tensors().size(), 2u * 7 * 2);
+  EXPECT_NE(tensors.find("base_model.model.model.layers.1.mlp.down_proj.lora_B.weight"), nullptr);
+
+  const Outcome answer =
+      cairn("generate --model model --adapter out --prompt 'say aa' --max-new-tokens 8");
+  EXPECT_EQ(answer.exit_code, 0) << answer.output;
+}
+
+TEST_F(Program, trains_every_weight_and_writes_a_model_that_it_reads_again) {
+  const Outcome outcome = cairn("train recipe.yaml finetuning_type=full learning_rate=1e-3");
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.output;
+  const nlohmann::json ledger = read("out/ledger.json");
+  EXPECT_EQ(ledger["predicted"], ledger["measured"]);
+  EXPECT_TRUE(exists("out/model.safetensors"));
+  EXPECT_TRUE(exists("out/config.json"));
+  EXPECT_TRUE(exists("out/tokenizer.json"));
+  const Outcome answer = cairn("generate --model out --prompt 'say aa' --max-new-tokens 8");
+  EXPECT_EQ(answer.exit_code, 0) << answer.output;
+}
+
+TEST_F(Program, plans_the_run_that_train_executes) {
+  const Outcome plan = cairn("plan recipe.yaml --json 2>/dev/null");
+  ASSERT_EQ(plan.exit_code, 0) << plan.output;
+  ASSERT_EQ(cairn("train recipe.yaml").exit_code, 0);
+  const nlohmann::json planned = nlohmann::json::parse(plan.output);
+  const nlohmann::json measured = read("out/ledger.json")["measured"];
+  for (const char* key : {"peak_bytes", "accounts", "account_peaks"})
+    EXPECT_EQ(planned[key], measured[key]) << key;
+}
+
+TEST_F(Program, over_budget_exits_3_before_loading_and_shows_the_ledger) {
+  expect_refused("train recipe.yaml --budget 4MiB", 3, "weights");
+  EXPECT_FALSE(exists("out/adapter_model.safetensors"));
+}
+
+TEST_F(Program, wrong_input_exits_2_with_a_sentence) {
+  expect_refused("train recipe.yaml lora_rnak=8", 2, "lora_rank");
+  expect_refused("train recipe.yaml template=nonesuch", 2, "nonesuch");
+  expect_refused("train recipe.yaml dataset=missing.json", 2, "missing.json");
+  expect_refused("train recipe.yaml model_name_or_path=nowhere", 2, "nowhere");
+  expect_refused("train recipe.yaml overwrite_output_dir=false lora_target=q_porj", 2, "q_porj");
+  expect_refused("plan --model nosuchmodel", 2, "llama-2-7b");
+  expect_refused("plan --model llama-2-7b --budget plenty", 2, "plenty");
+  expect_refused("nosuchcommand", 2, "");
+  expect_refused("train missing.yaml", 2, "missing.yaml");
+}
+
+TEST_F(Program, a_damaged_model_exits_4_and_names_the_file) {
+  fs::resize_file(folder_ / "model/model.safetensors",
+                  fs::file_size(folder_ / "model/model.safetensors") - 100);
+  expect_refused("train recipe.yaml", 4, "model.safetensors");
+}
+
+TEST_F(Program, keeps_a_trained_model_unless_told_otherwise) {
+  ASSERT_EQ(cairn("train recipe.yaml max_steps=2").exit_code, 0);
+  expect_refused("train recipe.yaml overwrite_output_dir=false", 2, "overwrite_output_dir");
+}
+
+TEST_F(Program, two_runs_of_one_recipe_write_the_same_adapter) {
+  ASSERT_EQ(cairn("train recipe.yaml output_dir=one").exit_code, 0);
+  ASSERT_EQ(cairn("train recipe.yaml output_dir=two threads=1").exit_code, 0);
+  const Outcome same = run_command(
+      folder_.string(), "cmp one/adapter_model.safetensors two/adapter_model.safetensors");
+  EXPECT_EQ(same.exit_code, 0) << same.output;
+}
+
+}  // namespace
+}  // namespace cairn::test
