@@ -19,16 +19,15 @@ namespace cairn {
 // transformers' own limit on one file: 5 GB.
 inline constexpr int64_t kMaxShardBytes = 5'000'000'000;
 
-// Weights as model.safetensors, or as shards with an index when they exceed `max_shard_bytes`.
-// Tensors are streamed one after the other in the order given; a shard is finished when its last
-// tensor is.
+// Weights as model.safetensors, or as shards with an index when they exceed `max_shard_bytes`. Disk
+// for all of it is set aside first, and nothing appears under a final name before finish().
 class HfWeightsWriter {
  public:
+  // Tensors fill the shards in the order given.
   HfWeightsWriter(std::string folder, std::vector<TensorSpec> tensors,
                   int64_t max_shard_bytes = kMaxShardBytes);
-  ~HfWeightsWriter();
 
-  // The next bytes of a tensor; `name` must follow the order given.
+  // The next bytes of a tensor. Tensors in any order, the pieces of one tensor in theirs.
   void append(std::string_view name, std::span<const std::byte> bytes);
   // Every tensor must be complete. Writes the index, and removes weights of an earlier, other set.
   void finish();
@@ -36,15 +35,14 @@ class HfWeightsWriter {
  private:
   struct Shard {
     std::string file;
-    std::vector<TensorSpec> tensors;
+    std::unique_ptr<SafetensorsWriter> writer;
   };
-  void open_shard(size_t shard);
+  void write_index();
+  void remove_stale() const;
 
   std::string folder_;
   std::vector<Shard> shards_;
   std::unordered_map<std::string, size_t> shard_of_;
-  std::unique_ptr<SafetensorsWriter> writer_;
-  size_t current_ = 0;
   int64_t total_bytes_ = 0;
 };
 

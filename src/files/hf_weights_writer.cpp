@@ -1,5 +1,4 @@
 // The weights of a Hugging Face folder: one file, or shards of bounded size and their index.
-#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -34,58 +33,53 @@ HfWeightsWriter::HfWeightsWriter(std::string folder, std::vector<TensorSpec> ten
                                  int64_t max_shard_bytes)
     : folder_(std::move(folder)) {
   CAIRN_CHECK(!tensors.empty(), "[hf_weights_writer] wanted tensors, got {}", tensors.size());
+  std::vector<std::vector<TensorSpec>> sets;
   int64_t filled = 0;
   for (TensorSpec& spec : tensors) {
     const int64_t bytes = bytes_of(spec);
-    if (shards_.empty() || filled + bytes > max_shard_bytes) {
-      shards_.emplace_back();
+    if (sets.empty() || filled + bytes > max_shard_bytes) {
+      sets.emplace_back();
       filled = 0;
     }
     filled += bytes;
     total_bytes_ += bytes;
-    shard_of_[spec.name] = shards_.size() - 1;
-    shards_.back().tensors.push_back(std::move(spec));
+    shard_of_[spec.name] = sets.size() - 1;
+    sets.back().push_back(std::move(spec));
   }
-  for (size_t shard = 0; shard < shards_.size(); ++shard)
-    shards_[shard].file = shards_.size() == 1 ? std::string(kWhole)
-                                              : fmt::format("model-{:05}-of-{:05}.safetensors",
-                                                            shard + 1, shards_.size());
-  open_shard(0);
-}
-
-HfWeightsWriter::~HfWeightsWriter() = default;
-
-void HfWeightsWriter::open_shard(size_t shard) {
-  current_ = shard;
-  const fs::path path = fs::path(folder_) / shards_[shard].file;
-  writer_ = std::make_unique<SafetensorsWriter>(path.string(), shards_[shard].tensors, kMetadata);
+  for (size_t shard = 0; shard < sets.size(); ++shard) {
+    std::string file =
+        sets.size() == 1 ? std::string(kWhole)
+                         : fmt::format("model-{:05}-of-{:05}.safetensors", shard + 1, sets.size());
+    auto writer = std::make_unique<SafetensorsWriter>((fs::path(folder_) / file).string(),
+                                                      std::move(sets[shard]), kMetadata);
+    shards_.push_back({std::move(file), std::move(writer)});
+  }
 }
 
 void HfWeightsWriter::append(std::string_view name, std::span<const std::byte> bytes) {
   const auto found = shard_of_.find(std::string(name));
-  CAIRN_CHECK(found != shard_of_.end() && found->second >= current_,
-              "[hf_weights_writer] wanted a tensor of the list in its order, got {}", name);
-  while (current_ < found->second) {
-    writer_->finish();
-    open_shard(current_ + 1);
-  }
-  writer_->append(name, bytes);
+  CAIRN_CHECK(found != shard_of_.end(), "[hf_weights_writer] wanted a tensor of the list, got {}",
+              name);
+  shards_[found->second].writer->append(name, bytes);
 }
 
 void HfWeightsWriter::finish() {
-  CAIRN_CHECK(current_ + 1 == shards_.size(), "[hf_weights_writer] wanted all {} shards, got {}",
-              shards_.size(), current_ + 1);
-  writer_->finish();
+  for (const Shard& shard : shards_) shard.writer->finish();
+  if (shards_.size() > 1) write_index();
+  remove_stale();
+}
+
+void HfWeightsWriter::write_index() {
+  nlohmann::json index = {{"metadata", {{"total_size", total_bytes_}}}};
+  for (const auto& [name, shard] : shard_of_) index["weight_map"][name] = shards_[shard].file;
+  write_json((fs::path(folder_) / kIndex).string(), index);
+}
+
+// What an earlier export left would be loaded in place of this one, or held against it.
+void HfWeightsWriter::remove_stale() const {
   std::set<std::string> written;
   for (const Shard& shard : shards_) written.insert(shard.file);
-  if (shards_.size() > 1) {
-    nlohmann::json index = {{"metadata", {{"total_size", total_bytes_}}}};
-    for (const Shard& shard : shards_)
-      for (const TensorSpec& spec : shard.tensors) index["weight_map"][spec.name] = shard.file;
-    write_json((fs::path(folder_) / kIndex).string(), index);
-    written.insert(std::string(kIndex));
-  }
-  // What an earlier export left would be loaded in place of this one, or held against it.
+  if (shards_.size() > 1) written.insert(std::string(kIndex));
   std::vector<fs::path> stale;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder_)) {
     const std::string name = entry.path().filename().string();

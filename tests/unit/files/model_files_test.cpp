@@ -137,7 +137,12 @@ TEST(HfFolder, large_models_become_shards_with_an_index) {
   HfWeightsWriter writer(
       folder.path(),
       {{"a", FileType::f32, {8}}, {"b", FileType::f32, {8}}, {"c", FileType::f32, {8}}}, 64);
-  for (const char* name : {"a", "b", "c"}) writer.append(name, std::as_bytes(std::span(values)));
+  for (const char* name : {"c", "a", "b"}) {
+    EXPECT_EQ(read_all(folder.file("model.safetensors")), "stale")
+        << "replaced before all was written";
+    EXPECT_FALSE(std::filesystem::exists(folder.file("model-00001-of-00002.safetensors")));
+    writer.append(name, std::as_bytes(std::span(values)));
+  }
   writer.finish();
   EXPECT_EQ(folder.names(), (std::vector<std::string>{"model-00001-of-00002.safetensors",
                                                       "model-00002-of-00002.safetensors",
