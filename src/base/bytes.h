@@ -1,5 +1,5 @@
-// Byte counts: rounding, and the two ways people write them. GiB is 2^30, GB is 10^9, a bare G means
-// GiB.
+// Byte counts: rounding, and the two ways people write them. GiB is 2^30, GB is 10^9, a bare G
+// means GiB.
 #pragma once
 
 #include <cstdint>

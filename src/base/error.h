@@ -36,8 +36,9 @@ struct CheckFailed : std::logic_error {
 
 }  // namespace cairn
 
-// CAIRN_CHECK(condition, "[op] wanted {}, got {}", wanted, got): for programmers' mistakes, always on.
-#define CAIRN_CHECK(condition, ...)                                              \
-  do {                                                                           \
-    if (!(condition)) throw ::cairn::CheckFailed(fmt::format(__VA_ARGS__));      \
+// CAIRN_CHECK(condition, "[op] wanted {}, got {}", wanted, got): for programmers' mistakes, always
+// on.
+#define CAIRN_CHECK(condition, ...)                                         \
+  do {                                                                      \
+    if (!(condition)) throw ::cairn::CheckFailed(fmt::format(__VA_ARGS__)); \
   } while (false)

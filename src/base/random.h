@@ -35,12 +35,12 @@ class Random {
 
   uint32_t word(uint64_t index) const { return words(index / 4)[index % 4]; }
   // Uniform in [0, 1) with 24 bits.
-  float uniform(uint64_t index) const {
-    return static_cast<float>(word(index) >> 8) * (1.0f / 16777216.0f);
-  }
+  float uniform(uint64_t index) const { return to_uniform(word(index)); }
   // Standard normal by Box-Muller.
   float normal(uint64_t index) const {
-    const float u = 1.0f - uniform(2 * index), v = uniform(2 * index + 1);
+    const auto four = words(index / 2);  // holds uniform(2 * index) and the one after it
+    const size_t at = 2 * (index % 2);
+    const float u = 1.0f - to_uniform(four[at]), v = to_uniform(four[at + 1]);
     return std::sqrt(-2.0f * std::log(u)) * std::cos(6.283185307179586f * v);
   }
   // An integer in [0, bound), bound > 0.
@@ -50,6 +50,10 @@ class Random {
   }
 
  private:
+  static float to_uniform(uint32_t word) {
+    return static_cast<float>(word >> 8) * (1.0f / 16777216.0f);
+  }
+
   uint64_t seed_;
   uint64_t stream_;
 };
@@ -60,8 +64,8 @@ inline std::vector<int64_t> random_permutation(int64_t count, uint64_t seed, uin
   for (int64_t i = 0; i < count; ++i) order[static_cast<size_t>(i)] = i;
   const Random random(seed, stream);
   for (int64_t i = count - 1; i > 0; --i) {
-    const auto j = static_cast<size_t>(
-        random.below(static_cast<uint64_t>(i), static_cast<uint64_t>(i) + 1));
+    const auto j =
+        static_cast<size_t>(random.below(static_cast<uint64_t>(i), static_cast<uint64_t>(i) + 1));
     std::swap(order[static_cast<size_t>(i)], order[j]);
   }
   return order;

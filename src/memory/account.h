@@ -1,5 +1,5 @@
-// The five accounts of the ledger, and the places memory can be in. "runtime", the process itself, is
-// measured beside them and never mixed in.
+// The five accounts of the ledger, and the places memory can be in. "runtime", the process itself,
+// is measured beside them and never mixed in.
 #pragma once
 
 #include <array>
@@ -14,8 +14,8 @@ inline constexpr std::array<Account, kNumAccounts> kAccounts = {
     Account::weights, Account::gradients, Account::optimizer, Account::activations,
     Account::workspace};
 constexpr std::string_view name_of(Account account) {
-  constexpr std::array<std::string_view, kNumAccounts> names = {
-      "weights", "gradients", "optimizer", "activations", "workspace"};
+  constexpr std::array<std::string_view, kNumAccounts> names = {"weights", "gradients", "optimizer",
+                                                                "activations", "workspace"};
   return names[static_cast<size_t>(account)];
 }
 

@@ -1,5 +1,6 @@
-// The arena: the one owner of tensor memory on a device. It charges the ledger first. Rehearsing, it
-// records the trace; running, it serves request n from the layout that the trace was solved into.
+// The arena: the one owner of tensor memory on a device. It charges the ledger first. Rehearsing,
+// it records the trace; running, it serves request n from the layout that the trace was solved
+// into.
 #pragma once
 
 #include <optional>
@@ -54,8 +55,8 @@ class Arena {
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
 
-  // Called from one thread only. Throws OutOfBudget (from the ledger), and CheckFailed when request n
-  // of a running phase is not the rehearsed request n.
+  // Called from one thread only. Throws OutOfBudget (from the ledger), and CheckFailed when request
+  // n of a running phase is not the rehearsed request n.
   Buffer allocate(Account account, std::string_view label, int64_t bytes);
 
   // Everything between begin and end belongs to the phase; a phase may be run any number of times.

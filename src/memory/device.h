@@ -19,7 +19,8 @@ class Device {
   virtual void give_back(std::byte* slab, int64_t bytes) = 0;
   // Touches every page, so that memory is really there before step 1.
   virtual void prefault(std::byte* slab, int64_t bytes) = 0;
-  virtual void copy_to_device(Stream stream, const void* host, std::byte* device, int64_t bytes) = 0;
+  virtual void copy_to_device(Stream stream, const void* host, std::byte* device,
+                              int64_t bytes) = 0;
   virtual void copy_to_host(Stream stream, const std::byte* device, void* host, int64_t bytes) = 0;
   virtual void wait(Stream stream) = 0;
 };

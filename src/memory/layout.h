@@ -1,5 +1,5 @@
-// The layout: where each buffer of each phase lies in the arena. It is solved once, offline, from the
-// trace of a rehearsal; the run asserts that its request n is the rehearsed request n.
+// The layout: where each buffer of each phase lies in the arena. It is solved once, offline, from
+// the trace of a rehearsal; the run asserts that its request n is the rehearsed request n.
 #pragma once
 
 #include <array>
@@ -33,9 +33,9 @@ struct Layout {
   int64_t arena_bytes = 0;
 };
 
-// Buffers of `load` that never die (weights, gradients, optimizer states) lie first, end to end; what
-// every phase needs beyond them lies above, each phase solved by first fit over sizes in descending
-// order. Throws CheckFailed if a buffer of another phase outlives its phase.
+// Buffers of `load` that never die (weights, gradients, optimizer states) lie first, end to end;
+// what every phase needs beyond them lies above, each phase solved by first fit over sizes in
+// descending order. Throws CheckFailed if a buffer of another phase outlives its phase.
 Layout solve_layout(const Trace& trace);
 
 }  // namespace cairn

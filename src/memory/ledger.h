@@ -5,9 +5,9 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <string_view>
-#include <stdexcept>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -58,15 +58,17 @@ struct LiveCharge {
 // Plain data: what reports, doctor and tests read.
 struct Snapshot {
   using PerAccount = std::array<int64_t, kNumAccounts>;
-  std::array<int64_t, kNumPlaces> current{};        // bytes now, per place
-  std::array<int64_t, kNumPlaces> peak{};           // the place's own peak
-  std::array<PerAccount, kNumPlaces> accounts{};    // bytes at the place's peak
+  std::array<int64_t, kNumPlaces> current{};           // bytes now, per place
+  std::array<int64_t, kNumPlaces> peak{};              // the place's own peak
+  std::array<PerAccount, kNumPlaces> accounts{};       // bytes at the place's peak
   std::array<PerAccount, kNumPlaces> account_peaks{};  // each account's own peak
-  std::array<Phase, kNumPlaces> peak_phase{};       // the phase that held the peak
-  std::vector<LiveCharge> live_at_peak;             // of Place::device, largest first
+  std::array<Phase, kNumPlaces> peak_phase{};          // the phase that held the peak
+  std::vector<LiveCharge> live_at_peak;                // of Place::device, largest first
 
   int64_t peak_bytes() const { return peak[static_cast<size_t>(Place::device)]; }
-  const PerAccount& accounts_at_peak() const { return accounts[static_cast<size_t>(Place::device)]; }
+  const PerAccount& accounts_at_peak() const {
+    return accounts[static_cast<size_t>(Place::device)];
+  }
   const PerAccount& peaks_of_accounts() const {
     return account_peaks[static_cast<size_t>(Place::device)];
   }

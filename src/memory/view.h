@@ -1,4 +1,5 @@
-// View and ConstView: what ops and kernels receive. They point at row-major storage and own nothing.
+// View and ConstView: what ops and kernels receive. They point at row-major storage and own
+// nothing.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
-// Scalar bf16 and f16: the top half of an f32, rounded to nearest even; f16 is only read from files.
+// Scalar bf16 and f16: the top half of an f32, rounded to nearest even; f16 is only read from
+// files.
 #pragma once
 
 #include <bit>

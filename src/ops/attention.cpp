@@ -60,8 +60,8 @@ void attention_backward(const Exec& exec, const Attention& attention, ConstView 
   check_gradient("d_v", d_v, attention.k.shape());
   Tensor scratch =
       exec.make_scratch("attention scratch", exec.kernels().attention_scratch_bytes(q[2], true));
-  exec.kernels().attention_backward(exec.stream, attention, out, log_sum_exp, d_out, delta,
-                                    d_q, d_k, d_v, scratch.view());
+  exec.kernels().attention_backward(exec.stream, attention, out, log_sum_exp, d_out, delta, d_q,
+                                    d_k, d_v, scratch.view());
 }
 
 }  // namespace cairn::ops

@@ -1,5 +1,5 @@
-// Warm-up: a step of a very small model, so that threads and libraries have taken what they take before
-// the process is measured.
+// Warm-up: a step of a very small model, so that threads and libraries have taken what they take
+// before the process is measured.
 #include "backend/registry.h"
 #include "train/engine.h"
 
