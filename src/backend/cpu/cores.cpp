@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
+#include <cstdlib>
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -36,8 +37,8 @@ double quota_of(const std::string& folder) {
   std::string quota;
   double period = 0;
   if (std::ifstream v2(folder + "/cpu.max"); v2 >> quota >> period) {
-    if (quota == "max" || period <= 0) return INFINITY;
-    return std::stod(quota) / period;
+    const double microseconds = std::strtod(quota.c_str(), nullptr);  // 0 of "max": no limit
+    return microseconds > 0 && period > 0 ? microseconds / period : INFINITY;
   }
   double v1_quota = 0;
   std::ifstream v1(folder + "/cpu.cfs_quota_us"), v1_period(folder + "/cpu.cfs_period_us");

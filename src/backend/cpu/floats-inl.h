@@ -94,7 +94,7 @@ HWY_INLINE void store(V32 value, FloatsOut to, int64_t i, Part part) {
 template <typename Extent>
 HWY_INLINE V32 store_and_reload(V32 value, FloatsOut to, int64_t i, Extent extent) {
   store(value, to, i, extent);
-  return load(FloatsIn(to), i, extent);
+  return to.is_bf16 ? load(FloatsIn(to), i, extent) : value;
 }
 
 // Sum over [0, count) of term(i, extent), in an order that depends on count alone.
