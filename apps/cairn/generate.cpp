@@ -1,7 +1,7 @@
 // cairn generate: answers a prompt, with or without an adapter; the cache is in the ledger.
 #include <fmt/format.h>
 
-#include <iostream>
+#include <span>
 
 #include "backend/registry.h"
 #include "base/error.h"
@@ -23,7 +23,8 @@ struct Options {
   int64_t max_new_tokens = 128, top_k = 0, seed = 42;
   int threads = 0;
   double temperature = 0, top_p = 1;
-  bool ledger = false, json = false;
+  bool ledger = false, json = false, f32 = false;
+  std::string logits;
 };
 
 Conversation conversation_of(const Options& options) {
@@ -39,8 +40,23 @@ GeneratorSpec make_spec(const Options& options, const ModelFiles& files, size_t 
   spec.model.trains = false;
   spec.capacity = static_cast<int64_t>(prompt_tokens) + options.max_new_tokens;
   spec.piece = std::min<int64_t>(spec.piece, static_cast<int64_t>(prompt_tokens));
+  if (options.f32) spec.model.activation = DType::f32;
   if (!options.adapter.empty()) spec.model.lora = read_adapter_config(options.adapter);
   return spec;
+}
+
+// The logits after every token of the prompt, for comparison with another implementation.
+int write_logits(Generator& generator, std::span<const int32_t> prompt, const Options& options) {
+  const auto rows = static_cast<int64_t>(prompt.size());
+  const auto vocab = static_cast<int64_t>(generator.logits().size());
+  SafetensorsWriter writer(options.logits, {{"logits", FileType::f32, {rows, vocab}}}, {});
+  for (size_t t = 0; t < prompt.size(); ++t) {
+    generator.pass(prompt.subspan(t, 1));
+    writer.append("logits", std::as_bytes(generator.logits()));
+  }
+  writer.finish();
+  fmt::print("{}\n", fmt::join(prompt, ","));
+  return kDone;
 }
 
 void check(const Options& options) {
@@ -76,6 +92,7 @@ int run_generate(const Options& options) {
   Arena arena(backend->device(), ledger, rehearsal.layout);
   Generator generator(*backend, arena, spec);
   generator.load(files.weights.get(), adapter.get());
+  if (!options.logits.empty()) return write_logits(generator, prompt, options);
   SamplingSpec sampling;
   sampling.greedy = options.temperature == 0;
   sampling.temperature = options.temperature;
@@ -113,6 +130,9 @@ Command add_generate(CLI::App& app) {
   app.add_option("--seed", options->seed, "of drawing");
   app.add_option("--device", options->device, "auto, cpu or cuda:N");
   app.add_option("--threads", options->threads, "0: all cores");
+  app.add_option("--logits", options->logits,
+                 "write the prompt's logits to this safetensors file, print its ids, and stop");
+  app.add_flag("--f32", options->f32, "hold activations in f32 in place of bf16");
   app.add_flag("--ledger", options->ledger, "print the accounts to stderr");
   app.add_flag("--json", options->json, "one JSON object on stdout");
   return [options] { return run_generate(*options); };

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -112,6 +113,13 @@ TEST_F(Program, trains_an_adapter_and_measures_what_it_predicted) {
   const Outcome answer =
       cairn("generate --model model --adapter out --prompt 'say aa' --max-new-tokens 8");
   EXPECT_EQ(answer.exit_code, 0) << answer.output;
+
+  const Outcome ids =
+      cairn("generate --model model --adapter out --prompt 'say aa' --f32 --logits l");
+  ASSERT_EQ(ids.exit_code, 0) << ids.output;
+  const SafetensorsFile logits((folder_ / "l").string());
+  const auto tokens = 1 + std::count(ids.output.begin(), ids.output.end(), ',');
+  EXPECT_EQ(logits.require("logits").shape, (Shape{tokens, kVocab}));
 }
 
 TEST_F(Program, trains_every_weight_and_writes_a_model_that_it_reads_again) {
