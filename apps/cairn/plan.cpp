@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <optional>
 
 #include "base/error.h"
 #include "commands.h"
@@ -15,7 +16,7 @@ namespace {
 struct Options {
   RecipeArguments recipe;
   std::string model, method, target = "cpu";
-  int64_t sequence = 0, batch = 0;
+  std::optional<int64_t> sequence, batch;
   bool json = false;
 };
 
@@ -26,9 +27,9 @@ std::vector<std::string> overrides_of(const Options& options) {
   if (options.method == "qlora")
     throw UserError("--method qlora is not built in this version; use lora or full");
   if (!options.method.empty()) overrides.push_back("finetuning_type=" + options.method);
-  if (options.sequence > 0) overrides.push_back(fmt::format("cutoff_len={}", options.sequence));
-  if (options.batch > 0)
-    overrides.push_back(fmt::format("per_device_train_batch_size={}", options.batch));
+  if (options.sequence) overrides.push_back(fmt::format("cutoff_len={}", *options.sequence));
+  if (options.batch)
+    overrides.push_back(fmt::format("per_device_train_batch_size={}", *options.batch));
   if (!options.recipe.names_file()) overrides.push_back("bf16=true");
   return overrides;
 }
