@@ -74,6 +74,10 @@ class Backward {
       }
       turn_.finished(i);
     }
+    if (!started_) {
+      std::fill(d_keys_, d_keys_ + block_.keys * stride_, 0.0f);
+      std::fill(d_values_, d_values_ + block_.keys * stride_, 0.0f);
+    }
     write(d_keys_, block_.d_k);
     write(d_values_, block_.d_v);
   }
@@ -99,8 +103,6 @@ class Backward {
       transpose_panel(d_values_ + key * stride_, stride_, count, head_dim_, 1.0f,
                       values_across_ + key * padded_);
     }
-    std::fill(d_keys_, d_keys_ + block_.keys * stride_, 0.0f);
-    std::fill(d_values_, d_values_ + block_.keys * stride_, 0.0f);
   }
 
   // Adds one head's tile to d_keys and d_values, and leaves its part of d_q in scratch.
@@ -112,25 +114,33 @@ class Backward {
     load_rows(shape.q, from, between, tile.count, head_dim_, queries_, stride_);
     load_rows(block_.d_out, from, between, tile.count, head_dim_, d_out_, stride_);
 
-    const auto whole = [&](int64_t, int64_t) { return Depth{0, head_dim_}; };
     for (int64_t key = 0; key < block_.keys; key += kPanelWidth) {
-      const int64_t row = tile.row_that_sees(key);
-      const int64_t lanes =
-          std::min<int64_t>(kTileVectors, (block_.keys - key + kLanes - 1) / kLanes);
-      multiply<false>({queries_, stride_}, {keys_across_ + key * padded_, kPanelWidth},
-                      {powers_ + key, kBackwardKeys}, row, tile.count, lanes, whole);
-      multiply<false>({d_out_, stride_}, {values_across_ + key * padded_, kPanelWidth},
-                      {d_scores_ + key, kBackwardKeys}, row, tile.count, lanes, whole);
+      const auto score = [&](const float* rows, const float* panels, float* to) HWY_ATTR {
+        for_each_strip(
+            tile.row_that_sees(key), tile.count, [&](int64_t row, int64_t count) HWY_ATTR {
+              // The strip's last row sees the most keys.
+              const int64_t seen = tile.sees(row + count - 1, block_.keys) - key;
+              const int64_t vectors = std::min<int64_t>(kTileVectors, (seen + kLanes - 1) / kLanes);
+              multiply_strip<false>({rows, stride_}, {panels + key * padded_, kPanelWidth},
+                                    {to + key, kBackwardKeys}, row, count, 0, vectors,
+                                    {0, head_dim_});
+            });
+      };
+      score(queries_, keys_across_, powers_);
+      score(d_out_, values_across_, d_scores_);
     }
     for (int64_t row = start; row < tile.count; ++row) differentiate(tile, head, row);
 
+    // The first tile starts the sums, also of keys that none of its queries sees.
+    const Old old = started_ ? Old::keep : Old::none;
+    started_ = true;
     const auto rows_that_see = [&](int64_t key, int64_t) {
       return Depth{tile.row_that_sees(key), tile.count};
     };
-    multiply<true>({powers_, kBackwardKeys}, {d_out_, stride_}, {d_values_, stride_, Old::keep}, 0,
+    multiply<true>({powers_, kBackwardKeys}, {d_out_, stride_}, {d_values_, stride_, old}, 0,
                    block_.keys, vectors_, rows_that_see);
-    multiply<true>({d_scores_, kBackwardKeys}, {queries_, stride_}, {d_keys_, stride_, Old::keep},
-                   0, block_.keys, vectors_, rows_that_see);
+    multiply<true>({d_scores_, kBackwardKeys}, {queries_, stride_}, {d_keys_, stride_, old}, 0,
+                   block_.keys, vectors_, rows_that_see);
     multiply<false>({d_scores_, kBackwardKeys}, {keys_, stride_}, {d_queries_, stride_}, start,
                     tile.count, vectors_, [&](int64_t row, int64_t count) {
                       return Depth{0, tile.sees(row + count - 1, block_.keys)};
@@ -147,19 +157,24 @@ class Backward {
     const int64_t seen = tile.sees(row, block_.keys);
     float* HWY_RESTRICT powers = powers_ + row * kBackwardKeys;
     float* HWY_RESTRICT d_scores = d_scores_ + row * kBackwardKeys;
-    for (int64_t key = 0; key < block_.keys; key += kLanes) {
-      Vector power = hn::Zero(d), d_score = power;
-      if (key < seen) {
-        power = exp2(hn::Sub(hn::Load(d, powers + key), log_sum_exp));
-        d_score = hn::Mul(power, hn::MulSub(hn::Load(d, d_scores + key), scale, delta));
-        if (key + kLanes > seen) {
-          const auto visible = hn::FirstN(d, static_cast<size_t>(seen - key));
-          power = hn::IfThenElseZero(visible, power);
-          d_score = hn::IfThenElseZero(visible, d_score);
-        }
-      }
-      hn::Store(power, d, powers + key);
-      hn::Store(d_score, d, d_scores + key);
+    const auto differentiate_vector = [&](int64_t key, auto mask) HWY_ATTR {
+      const Vector power = exp2(hn::Sub(hn::Load(d, powers + key), log_sum_exp));
+      const Vector d_power = hn::MulSub(hn::Load(d, d_scores + key), scale, delta);
+      hn::Store(mask(power), d, powers + key);
+      hn::Store(mask(hn::Mul(power, d_power)), d, d_scores + key);
+    };
+    int64_t key = 0;
+    for (; key + kLanes <= seen; key += kLanes)
+      differentiate_vector(key, [](Vector value) HWY_ATTR { return value; });
+    if (key < seen) {
+      const auto visible = hn::FirstN(d, static_cast<size_t>(seen - key));
+      differentiate_vector(
+          key, [&](Vector value) HWY_ATTR { return hn::IfThenElseZero(visible, value); });
+      key += kLanes;
+    }
+    for (; key < block_.keys; key += kLanes) {
+      hn::Store(hn::Zero(d), d, powers + key);
+      hn::Store(hn::Zero(d), d, d_scores + key);
     }
   }
 
@@ -171,17 +186,17 @@ class Backward {
       if (row < start) {
         std::fill(to, to + head_dim_, 0.0f);
       } else if (block_.first) {
-        std::copy(part, part + head_dim_, to);
+        store_row<false>(part, head_dim_, to);
       } else {
-        add_row(part, head_dim_, to);
+        store_row<true>(part, head_dim_, to);
       }
     }
   }
 
   void write(const float* rows, float* to) const {
     for (int64_t key = 0; key < block_.keys; ++key)
-      std::copy(rows + key * stride_, rows + key * stride_ + head_dim_,
-                to + key_element() + key * block_.shape.key_stride());
+      store_row<false>(rows + key * stride_, head_dim_,
+                       to + key_element() + key * block_.shape.key_stride());
   }
 
   const BackwardBlock& block_;
@@ -189,6 +204,7 @@ class Backward {
   const int64_t head_dim_, padded_, stride_, vectors_, group_;
   float *keys_across_, *values_across_, *keys_, *d_keys_, *d_values_;
   float *queries_, *d_out_, *d_queries_, *powers_, *d_scores_;
+  bool started_ = false;  // d_keys_ and d_values_ hold sums
 };
 
 }  // namespace attention

@@ -94,22 +94,14 @@ HWY_NOINLINE void multiply_tile(const float* HWY_RESTRICT a, int64_t a_stride,
   }
 }
 
-template <int kRows, bool kAcross>
-HWY_INLINE void multiply_rows(int vectors, const float* a, int64_t a_stride, const float* b,
-                              int64_t b_stride, int64_t depth, float* c, int64_t c_stride, Old old,
-                              const float* row_scale) {
+template <int kRows, bool kAcross, typename... Arguments>
+HWY_INLINE void multiply_rows(int64_t vectors, Arguments... arguments) {
   if constexpr (kTileVectors == 4) {
-    if (vectors == 4)
-      return multiply_tile<kRows, 4, kAcross>(a, a_stride, b, b_stride, depth, c, c_stride, old,
-                                              row_scale);
-    if (vectors == 3)
-      return multiply_tile<kRows, 3, kAcross>(a, a_stride, b, b_stride, depth, c, c_stride, old,
-                                              row_scale);
+    if (vectors == 4) return multiply_tile<kRows, 4, kAcross>(arguments...);
+    if (vectors == 3) return multiply_tile<kRows, 3, kAcross>(arguments...);
   }
-  if (vectors == 2)
-    return multiply_tile<kRows, 2, kAcross>(a, a_stride, b, b_stride, depth, c, c_stride, old,
-                                            row_scale);
-  multiply_tile<kRows, 1, kAcross>(a, a_stride, b, b_stride, depth, c, c_stride, old, row_scale);
+  if (vectors == 2) return multiply_tile<kRows, 2, kAcross>(arguments...);
+  multiply_tile<kRows, 1, kAcross>(arguments...);
 }
 
 // The part of the depth that a strip of rows reads.
@@ -117,43 +109,59 @@ struct Depth {
   int64_t begin, end;
 };
 
-// c[row][column] (+)= sum over k of a(row, k) * b(k, column), rows of [row_begin, row_end), columns
-// of [0, vectors * kLanes). depth_of(row, count) says which k the strip of rows needs: a mask
-// leaves the others 0. A strip that needs none keeps its c, or gets zeros.
+// One register tile: rows [row, row + count) of c, with count from for_each_strip, and the vectors
+// [first, first + vectors) of its columns, at most kTileVectors.
+template <bool kAcross>
+HWY_INLINE void multiply_strip(Left a, Right b, Target c, int64_t row, int64_t count, int64_t first,
+                               int64_t vectors, Depth depth) {
+  const float* left =
+      a.data + (kAcross ? depth.begin * a.stride + row : row * a.stride + depth.begin);
+  const float* right = b.data + depth.begin * b.stride + first * kLanes;
+  float* to = c.data + row * c.stride + first * kLanes;
+  const float* row_scale = c.row_scale ? c.row_scale + row : nullptr;
+  const int64_t length = depth.end - depth.begin;
+  const auto run = [&]<int kRows>() HWY_ATTR {
+    multiply_rows<kRows, kAcross>(vectors, left, a.stride, right, b.stride, length, to, c.stride,
+                                  c.old, row_scale);
+  };
+  if (count == kTileRows)
+    run.template operator()<kTileRows>();
+  else if (count == 4)
+    run.template operator()<4>();
+  else if (count == 2)
+    run.template operator()<2>();
+  else
+    run.template operator()<1>();
+}
+
+// body(row, count) for strips of rows that cover [begin, end): full ones, then 4, 2, 1.
+template <typename Body>
+HWY_INLINE void for_each_strip(int64_t begin, int64_t end, const Body& body) {
+  for (int64_t row = begin; row < end;) {
+    const int64_t left = end - row;
+    const int64_t count = left >= kTileRows ? kTileRows : left >= 4 ? 4 : left >= 2 ? 2 : 1;
+    body(row, count);
+    row += count;
+  }
+}
+
+// c[row][column] (+)= sum over k of a(row, k) * b(k, column), rows of [begin, end), columns of
+// [0, vectors * kLanes). depth_of(row, count) says which k the strip of rows needs: a mask leaves
+// the others 0. A strip that needs none keeps its c, or gets zeros.
 template <bool kAcross, typename DepthOf>
-HWY_INLINE void multiply(Left a, Right b, Target c, int64_t row_begin, int64_t row_end,
-                         int64_t vectors, const DepthOf& depth_of) {
+HWY_INLINE void multiply(Left a, Right b, Target c, int64_t begin, int64_t end, int64_t vectors,
+                         const DepthOf& depth_of) {
   const int64_t panels = (vectors + kTileVectors - 1) / kTileVectors;
   for (int64_t panel = 0; panel < panels; ++panel) {
     // Panels of equal width, or one vector less.
     const int64_t first = vectors * panel / panels;
-    const int width = static_cast<int>(vectors * (panel + 1) / panels - first);
-    for (int64_t row = row_begin; row < row_end;) {
-      const int64_t left = row_end - row;
-      const int64_t count = left >= kTileRows ? kTileRows : left >= 4 ? 4 : left >= 2 ? 2 : 1;
-      const Depth depth = depth_of(row, count);
-      const int64_t length = std::max<int64_t>(0, depth.end - depth.begin);
-      if (length > 0 || c.old == Old::none) {
-        const float* from =
-            a.data + (kAcross ? depth.begin * a.stride + row : row * a.stride + depth.begin);
-        const float* right = b.data + depth.begin * b.stride + first * kLanes;
-        float* to = c.data + row * c.stride + first * kLanes;
-        const float* row_scale = c.row_scale ? c.row_scale + row : nullptr;
-        const auto run = [&]<int kRows>() HWY_ATTR {
-          multiply_rows<kRows, kAcross>(width, from, a.stride, right, b.stride, length, to,
-                                        c.stride, c.old, row_scale);
-        };
-        if (count == kTileRows)
-          run.template operator()<kTileRows>();
-        else if (count == 4)
-          run.template operator()<4>();
-        else if (count == 2)
-          run.template operator()<2>();
-        else
-          run.template operator()<1>();
-      }
-      row += count;
-    }
+    const int64_t width = vectors * (panel + 1) / panels - first;
+    for_each_strip(begin, end, [&](int64_t row, int64_t count) HWY_ATTR {
+      Depth depth = depth_of(row, count);
+      depth.end = std::max(depth.begin, depth.end);
+      if (depth.end > depth.begin || c.old == Old::none)
+        multiply_strip<kAcross>(a, b, c, row, count, first, width, depth);
+    });
   }
 }
 

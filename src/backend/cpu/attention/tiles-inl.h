@@ -15,6 +15,7 @@ HWY_BEFORE_NAMESPACE();
 namespace cairn::cpu::HWY_NAMESPACE::attention {
 
 inline constexpr float kLog2E = 1.44269504088896341f;
+inline constexpr float kLn2 = 0.69314718055994531f;
 
 inline int64_t vectors_of(int64_t head_dim) { return (head_dim + kLanes - 1) / kLanes; }
 
@@ -41,22 +42,34 @@ HWY_INLINE Vector exp2(Vector x) {
 // Rows of head_dim elements, the first at `from[offset]`, into scratch; padding becomes 0.
 HWY_INLINE void load_rows(FloatsIn from, int64_t offset, int64_t from_stride, int64_t rows,
                           int64_t head_dim, float* to, int64_t to_stride) {
-  for (int64_t row = 0; row < rows; ++row) {
-    float* HWY_RESTRICT line = to + row * to_stride;
-    const int64_t start = offset + row * from_stride;
-    for_each_vector(0, head_dim, [&](int64_t i, auto extent) HWY_ATTR {
-      hn::Store(load(from, start + i, extent), Floats(), line + i);
-    });
-  }
+  const auto load_all = [&](auto load_vector) HWY_ATTR {
+    for (int64_t row = 0; row < rows; ++row) {
+      float* HWY_RESTRICT line = to + row * to_stride;
+      const int64_t start = offset + row * from_stride;
+      int64_t i = 0;
+      for (; i + kLanes <= head_dim; i += kLanes)
+        hn::Store(load_vector(start + i), Floats(), line + i);
+      if (i < head_dim)
+        hn::Store(load(from, start + i, Part{static_cast<size_t>(head_dim - i)}), Floats(),
+                  line + i);
+    }
+  };
+  if (from.is_bf16)
+    load_all([&](int64_t i) HWY_ATTR { return widen(from.as_bf16() + i); });
+  else
+    load_all([&](int64_t i) HWY_ATTR { return hn::LoadU(Floats(), from.as_f32() + i); });
 }
 
-// to += from, `from` in scratch.
-HWY_INLINE void add_row(const float* HWY_RESTRICT from, int64_t count, float* HWY_RESTRICT to) {
+// to (+)= from, `from` in scratch. A call of memcpy costs as much as these few vectors.
+template <bool kAdd>
+HWY_INLINE void store_row(const float* HWY_RESTRICT from, int64_t count, float* HWY_RESTRICT to) {
   const Floats d;
   int64_t i = 0;
-  for (; i + kLanes <= count; i += kLanes)
-    hn::StoreU(hn::Add(hn::LoadU(d, to + i), hn::Load(d, from + i)), d, to + i);
-  for (; i < count; ++i) to[i] += from[i];
+  for (; i + kLanes <= count; i += kLanes) {
+    const Vector value = hn::Load(d, from + i);
+    hn::StoreU(kAdd ? hn::Add(hn::LoadU(d, to + i), value) : value, d, to + i);
+  }
+  for (; i < count; ++i) to[i] = kAdd ? to[i] + from[i] : from[i];
 }
 
 #if HWY_TARGET != HWY_SCALAR
@@ -78,8 +91,8 @@ HWY_INLINE void transpose_four(const float* HWY_RESTRICT from, int64_t from_stri
 }
 #endif
 
-// panel[c][row] = scale * rows[row][c]; rows up to the panel's width become 0. Columns up to a
-// whole vector are written too: a panel of padded_head columns has room.
+// panel[c][row] = scale * rows[row][c]; rows up to a whole vector become 0. Columns up to one are
+// written too: a panel of padded_head columns has room.
 HWY_INLINE void transpose_panel(const float* rows, int64_t stride, int64_t count, int64_t head_dim,
                                 float scale, float* HWY_RESTRICT panel) {
 #if HWY_TARGET == HWY_SCALAR
@@ -91,10 +104,11 @@ HWY_INLINE void transpose_panel(const float* rows, int64_t stride, int64_t count
       transpose_four(rows + row * stride + c, stride, scale, panel + c * kPanelWidth + row,
                      kPanelWidth);
 #endif
-  for (int64_t c = 0; c < head_dim; ++c) {
+  const int64_t padded = round_up(count, kLanes);
+  for (int64_t c = 0; c < head_dim && fours < padded; ++c) {
     float* HWY_RESTRICT line = panel + c * kPanelWidth;
     for (int64_t row = fours; row < count; ++row) line[row] = scale * rows[row * stride + c];
-    std::fill(line + count, line + kPanelWidth, 0.0f);
+    for (int64_t row = count; row < padded; ++row) line[row] = 0;
   }
 }
 
