@@ -97,9 +97,10 @@ TrainSpec make_spec(const BenchOptions& options, const std::string& method, cons
     spec.model.lora = LoraSpec();
   else if (method != "full")
     throw UserError(fmt::format("--method {} is not known; use lora or full", method));
-  if (options.checkpointing != "none" && options.checkpointing != "block")
-    throw UserError("--checkpointing takes none or block");
-  spec.checkpointing.every_block = options.checkpointing == "none" ? Keep::everything : Keep::input;
+  const auto policy = parse_policy(options.checkpointing);
+  if (!policy || policy->is_auto() || policy->uses(PolicyKind::offload))
+    throw UserError("--checkpointing takes none, block, every:K, sqrt, nested or selective");
+  spec.checkpointing = make_policy(*policy, config.num_layers);
   spec.capacity = capacity_of(batch);
   return spec;
 }
@@ -140,7 +141,7 @@ Measured measure(const BenchOptions& options, const std::string& method, const B
     });
   }
   // What a step must compute: recomputation is not useful work.
-  spec.checkpointing.every_block = Keep::everything;
+  spec.checkpointing = uniform_policy(Keep::everything, config.num_layers);
   measured.useful_flops = rehearse(spec, 1, backend.profile()).step_work.gemm_flops;
   measured.tokens = batch[0].tokens();
   measured.predicted_peak = rehearsal.snapshot.peak_bytes();

@@ -28,11 +28,9 @@ Recipe RecipeArguments::read(const std::vector<std::string>& more_overrides) con
           words[i]));
     overrides.push_back(words[i]);
   }
-  Recipe recipe = names_file()
-                      ? read_recipe(words.front(), overrides)
+  if (!budget.empty()) overrides.push_back("memory_budget=" + budget);
+  return names_file() ? read_recipe(words.front(), overrides)
                       : parse_recipe("", RecipeFormat::yaml, overrides, "the command line");
-  if (!budget.empty()) recipe.memory.memory_budget = parse_bytes(budget);
-  return recipe;
 }
 
 int64_t budget_of(const Recipe& recipe) {

@@ -74,7 +74,7 @@ void print_result(const Plan& plan, const Snapshot& measured, const RunSummary& 
 int run_train(const Options& options) {
   const Recipe recipe = options.recipe.read();
   check_asked(recipe);
-  const PreparedRun run = prepare_run(recipe);
+  PreparedRun run = prepare_run(recipe);
   print_remarks(run.remarks);
   open_output_folder(recipe.output);
 
@@ -85,6 +85,10 @@ int run_train(const Options& options) {
   const Plan plan = plan_run(run, backend->profile(), budget, resident_bytes());
   if (!plan.fits()) return refuse(plan, run, backend->profile());
   fmt::print(stderr, "{}", to_text(plan, std::nullopt));
+  // What the plan chose is what runs, and what a later run can be asked for.
+  run.recipe = plan.recipe;
+  run.spec = plan.spec;
+  write_text(recipe.output.output_dir + "/recipe.yaml", to_yaml(plan.recipe));
 
   Ledger ledger;
   ledger.set_budget(Place::device, budget - plan.runtime_bytes);

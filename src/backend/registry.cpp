@@ -6,6 +6,7 @@
 #include "backend/cpu/cpu_backend.h"
 #include "backend/rehearsal/rehearsal_device.h"
 #include "backend/rehearsal/rehearsal_kernels.h"
+#include "backend/rehearsal/rehearsal_page_store.h"
 #include "base/error.h"
 
 namespace cairn {
@@ -18,13 +19,22 @@ class OpenRehearsal : public RehearsalBackend {
   Device& device() override { return device_; }
   Kernels& kernels() override { return kernels_; }
   const TargetProfile& profile() const override { return profile_; }
-  Work work() const override { return kernels_.work(); }
-  void reset_work() override { kernels_.reset_work(); }
+  PageStore& pages() override { return pages_; }
+  Work work() const override {
+    Work work = kernels_.work();
+    work.page_bytes = pages_.bytes_moved();
+    return work;
+  }
+  void reset_work() override {
+    kernels_.reset_work();
+    pages_.reset();
+  }
 
  private:
   TargetProfile profile_;
   RehearsalDevice device_;
   RehearsalKernels kernels_;
+  RehearsalPageStore pages_;
 };
 
 }  // namespace

@@ -1,10 +1,12 @@
 // The one place that names concrete backends.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <string>
 
 #include "backend/backend.h"
+#include "memory/page_store.h"
 
 namespace cairn {
 
@@ -16,13 +18,18 @@ std::unique_ptr<Backend> open_backend(const std::string& device, int threads);
 struct Work {
   double gemm_flops = 0;   // products, 2 per multiply-add; attention counts the causal half only
   double bytes_moved = 0;  // by everything that is no product
+  double page_bytes = 0;   // to and from the page store
+  // Paging runs beside computing: the longer of the two is what is waited for.
   double seconds(const TargetProfile& profile) const {
-    return gemm_flops / profile.gemm_flops + bytes_moved / profile.bytes_per_second;
+    return std::max(gemm_flops / profile.gemm_flops + bytes_moved / profile.bytes_per_second,
+                    page_bytes / profile.page_bytes_per_second);
   }
 };
 
 class RehearsalBackend : public Backend {
  public:
+  // A store that moves nothing and counts.
+  virtual PageStore& pages() = 0;
   virtual Work work() const = 0;
   virtual void reset_work() = 0;
 };

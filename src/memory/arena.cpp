@@ -22,7 +22,8 @@ Arena::~Arena() { device_.give_back(slab_, arena_bytes()); }
 void Arena::prefault() { device_.prefault(slab_, arena_bytes()); }
 
 Buffer Arena::allocate(Account account, std::string_view label, int64_t bytes) {
-  CAIRN_CHECK(phase_.has_value(), "[arena] wanted a phase before '{}' is allocated, got none", label);
+  CAIRN_CHECK(phase_.has_value(), "[arena] wanted a phase before '{}' is allocated, got none",
+              label);
   const auto phase = static_cast<size_t>(*phase_);
   Buffer buffer;
   buffer.charge_ = ledger_.charge(account, Place::device, label, bytes);
@@ -30,10 +31,11 @@ Buffer Arena::allocate(Account account, std::string_view label, int64_t bytes) {
   buffer.request_ = next_request_++;
   if (layout_) {
     const auto& rehearsed = layout_->bytes[phase];
-    CAIRN_CHECK(buffer.request_ < rehearsed.size() && rehearsed[buffer.request_] == bytes,
-                "[arena] wanted request {} of phase {} to be {} bytes as rehearsed, got {} for '{}'",
-                buffer.request_, name_of(*phase_),
-                buffer.request_ < rehearsed.size() ? rehearsed[buffer.request_] : -1, bytes, label);
+    CAIRN_CHECK(
+        buffer.request_ < rehearsed.size() && rehearsed[buffer.request_] == bytes,
+        "[arena] wanted request {} of phase {} to be {} bytes as rehearsed, got {} for '{}'",
+        buffer.request_, name_of(*phase_),
+        buffer.request_ < rehearsed.size() ? rehearsed[buffer.request_] : -1, bytes, label);
     buffer.data_ = slab_ + layout_->offsets[phase][buffer.request_];
   } else {
     auto& entries = trace_.phases[phase];
@@ -57,8 +59,8 @@ void Arena::release(Phase phase, size_t request) {
 }
 
 Arena::PhaseScope::PhaseScope(Arena& arena, Phase phase) : arena_(arena) {
-  CAIRN_CHECK(!arena_.phase_, "[arena] wanted one phase at a time, got {} within {}", name_of(phase),
-              name_of(*arena_.phase_));
+  CAIRN_CHECK(!arena_.phase_, "[arena] wanted one phase at a time, got {} within {}",
+              name_of(phase), name_of(*arena_.phase_));
   arena_.phase_ = phase;
   arena_.next_request_ = 0;
   arena_.clock_ = 0;

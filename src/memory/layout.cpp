@@ -38,9 +38,10 @@ int64_t place_phase(const std::vector<TraceEntry>& entries, int64_t floor,
     top = std::max(top, begin + size);
     if (size == 0) continue;
     const Placed now{begin, begin + size, entry.birth, entry.death};
-    placed.insert(std::upper_bound(placed.begin(), placed.end(), now,
-                                   [](const Placed& a, const Placed& b) { return a.begin < b.begin; }),
-                  now);
+    placed.insert(
+        std::upper_bound(placed.begin(), placed.end(), now,
+                         [](const Placed& a, const Placed& b) { return a.begin < b.begin; }),
+        now);
   }
   return top;
 }
@@ -66,8 +67,8 @@ Layout solve_layout(const Trace& trace) {
   }
   layout.arena_bytes = floor;
   for (size_t phase = 0; phase < kNumPhases; ++phase)
-    layout.arena_bytes =
-        std::max(layout.arena_bytes, place_phase(trace.phases[phase], floor, layout.offsets[phase]));
+    layout.arena_bytes = std::max(layout.arena_bytes,
+                                  place_phase(trace.phases[phase], floor, layout.offsets[phase]));
   return layout;
 }
 

@@ -2,10 +2,11 @@
 
 namespace cairn {
 
-void Block::forward(const Pass& pass, ConstView x, BlockSaved& saved, View y) const {
+void Block::forward(const Pass& pass, ConstView x, BlockSaved& saved, View y,
+                    MemberSet dropped) const {
   saved.middle = pass.make_activation("middle", x.columns());
-  attention.forward(pass, x, saved.attention, pass.filled(saved.middle));
-  mlp.forward(pass, pass.filled(saved.middle), saved.mlp, y);
+  attention.forward(pass, x, saved.attention, pass.filled(saved.middle), dropped);
+  mlp.forward(pass, pass.filled(saved.middle), saved.mlp, y, dropped);
 }
 
 void Block::backward(const Pass& pass, ConstView x, BlockSaved& saved, View d,

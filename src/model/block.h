@@ -18,8 +18,10 @@ struct Block {
   SelfAttention attention;
   Mlp mlp;
 
-  // y [tokens, hidden], or none when only what backward needs is wanted.
-  void forward(const Pass& pass, ConstView x, BlockSaved& saved, View y) const;
+  // y [tokens, hidden], or none when only what backward needs is wanted. Members in `dropped` are
+  // not left behind.
+  void forward(const Pass& pass, ConstView x, BlockSaved& saved, View y,
+               MemberSet dropped = {}) const;
   // d [tokens, hidden] f32 is the gradient of y on entry, of x on return.
   void backward(const Pass& pass, ConstView x, BlockSaved& saved, View d,
                 bool input_gradient) const;

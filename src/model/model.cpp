@@ -103,6 +103,7 @@ Block Model::declare_block(int64_t index) {
   block.mlp.gate = declare_linear(mlp + "gate_proj", c.intermediate, c.hidden);
   block.mlp.up = declare_linear(mlp + "up_proj", c.intermediate, c.hidden);
   block.mlp.down = declare_linear(mlp + "down_proj", c.hidden, c.intermediate);
+  block.mlp.tile_rows = spec_.mlp_tile;
   return block;
 }
 
@@ -132,8 +133,8 @@ Tensor Model::embed(const Pass& pass) const {
   return hidden;
 }
 
-double Model::train_pass(const Pass& pass, CheckpointPolicy policy, float scale) const {
-  BlockRunner runner(pass, blocks_, policy);
+double Model::train_pass(const Pass& pass, const CheckpointPolicy& policy, float scale) const {
+  BlockRunner runner(pass, blocks_, policy, spec_.config.hidden);
   Tensor output = runner.forward(embed(pass));
   Tensor d = pass.make_gradient("d hidden", spec_.config.hidden);
   const double loss =
@@ -147,8 +148,7 @@ double Model::train_pass(const Pass& pass, CheckpointPolicy policy, float scale)
 }
 
 double Model::evaluate_pass(const Pass& pass) const {
-  BlockRunner runner(pass, blocks_, {});
-  const Tensor output = runner.forward_only(embed(pass));
+  const Tensor output = run_blocks(pass, blocks_, embed(pass));
   return head_.forward_backward(pass, pass.filled(output), 0, View());
 }
 

@@ -28,6 +28,7 @@ struct ModelSpec {
   DType frozen_storage = DType::bf16;
   DType activation = DType::bf16;
   int64_t loss_chunk = 0;  // rows of logits at a time; 0: default_loss_chunk
+  int64_t mlp_tile = 0;    // tokens that pass through an MLP at a time; 0: auto
 };
 
 class Model {
@@ -50,7 +51,7 @@ class Model {
 
   // Forward, loss and backward; returns the sum of the labelled rows' losses. Gradients are those
   // of scale * sum.
-  double train_pass(const Pass& pass, CheckpointPolicy policy, float scale) const;
+  double train_pass(const Pass& pass, const CheckpointPolicy& policy, float scale) const;
   // The loss alone.
   double evaluate_pass(const Pass& pass) const;
   // The logits [1, vocab] f32 of the batch's last token; the batch continues the cache's sequence.

@@ -2,6 +2,7 @@
 // prefix that this batch fills: shape decides, data never.
 #pragma once
 
+#include "memory/page_store.h"
 #include "ops/exec.h"
 
 namespace cairn {
@@ -24,6 +25,7 @@ struct Pass {
   ConstView labelled_rows;        // [labelled_rows] i32
   ConstView labels;               // [labelled_rows] i32
   ConstView rope_table;           // [positions, head_dim / 2, 2] f32
+  PageStore* pages = nullptr;     // for block inputs that page, or none
 
   int64_t tokens() const { return extent.tokens; }
 

@@ -5,11 +5,25 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "model/known_models.h"
+#include "plan/choose_policy.h"
 
 namespace cairn {
 namespace {
 
-void explain(Plan& plan) {
+std::string explain_policy(const PolicyChoice& choice, bool chosen) {
+  const std::string words = to_string(choice);
+  if (chosen)
+    return fmt::format(
+        "gradient checkpointing was left to the plan: '{}' is the fastest that it found to fit",
+        words);
+  if (words == "none")
+    return "gradient checkpointing is off: every block keeps what its backward needs";
+  if (words == "block")
+    return "gradient checkpointing keeps one input per block and computes the rest again";
+  return fmt::format("gradient checkpointing is '{}'", words);
+}
+
+void explain(Plan& plan, bool chosen) {
   const auto& accounts = plan.rehearsal.snapshot.accounts_at_peak();
   const auto largest =
       static_cast<size_t>(std::max_element(accounts.begin(), accounts.end()) - accounts.begin());
@@ -17,15 +31,31 @@ void explain(Plan& plan) {
       fmt::format("the peak is in phase '{}'; its largest account is {}, {}",
                   name_of(plan.rehearsal.snapshot.peak_phase[static_cast<size_t>(Place::device)]),
                   name_of(kAccounts[largest]), format_bytes(accounts[largest])));
-  plan.why.push_back(plan.spec.checkpointing.every_block == Keep::input
-                         ? "gradient checkpointing keeps one input per block and computes the rest "
-                           "again"
-                         : "gradient checkpointing is off: every block keeps what its backward "
-                           "needs");
+  plan.why.push_back(explain_policy(plan.recipe.memory.checkpointing, chosen));
   if (!plan.fits())
     plan.why.push_back(fmt::format(
         "{} are needed, {} more than the budget of {}", format_bytes(plan.needed_bytes()),
         format_bytes(plan.needed_bytes() - plan.budget_bytes), format_bytes(plan.budget_bytes)));
+}
+
+// Puts a policy in the place of auto, prices the members of selective, and rehearses.
+void settle_policy(Plan& plan, const TargetProfile& profile) {
+  PolicyChoice& choice = plan.recipe.memory.checkpointing;
+  const int64_t accumulation = plan.recipe.train.gradient_accumulation_steps;
+  const int64_t num_blocks = plan.spec.model.config.num_layers;
+  MemberSet selected = kCheapMembers;
+  if (choice.is_auto() || choice.uses(PolicyKind::selective))
+    selected = choose_selective(plan.spec, profile).recomputed;
+  if (choice.is_auto()) {
+    ChosenPolicy chosen = choose_policy(plan.spec, selected, accumulation, profile,
+                                        plan.budget_bytes - plan.runtime_bytes);
+    choice = std::move(chosen.choice);
+    plan.rehearsal = std::move(chosen.rehearsal);
+    plan.spec.checkpointing = make_policy(choice, num_blocks, selected);
+    return;
+  }
+  plan.spec.checkpointing = make_policy(choice, num_blocks, selected);
+  plan.rehearsal = rehearse(plan.spec, accumulation, profile);
 }
 
 Plan make_plan(const Recipe& recipe, const TrainSpec& spec, const TargetProfile& profile,
@@ -35,10 +65,10 @@ Plan make_plan(const Recipe& recipe, const TrainSpec& spec, const TargetProfile&
   plan.spec = spec;
   plan.budget_bytes = budget_bytes;
   plan.runtime_bytes = runtime_bytes;
-  const int64_t accumulation = recipe.train.gradient_accumulation_steps;
-  plan.rehearsal = rehearse(spec, accumulation, profile);
-  plan.tokens_per_step = accumulation * spec.capacity.tokens;
-  explain(plan);
+  plan.tokens_per_step = recipe.train.gradient_accumulation_steps * spec.capacity.tokens;
+  const bool chosen = recipe.memory.checkpointing.is_auto();
+  settle_policy(plan, profile);
+  explain(plan, chosen);
   return plan;
 }
 

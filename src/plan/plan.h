@@ -11,8 +11,8 @@
 namespace cairn {
 
 struct Plan {
-  Recipe recipe;
-  TrainSpec spec;
+  Recipe recipe;   // auto replaced by what was chosen
+  TrainSpec spec;  // what the run must be given
   Rehearsal rehearsal;
   int64_t budget_bytes = 0;
   int64_t runtime_bytes = 0;  // the process itself

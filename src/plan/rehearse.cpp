@@ -19,8 +19,9 @@ Rehearsal rehearse(const TrainSpec& spec, int64_t accumulation, const TargetProf
   Rehearsal rehearsal;
   {
     Arena arena(backend->device(), ledger);
-    Trainer trainer(*backend, arena, spec);
+    Trainer trainer(*backend, arena, spec, &backend->pages());
     trainer.load({}, true);
+    rehearsal.resident_bytes = ledger.current();
 
     backend->reset_work();
     const std::vector<Batch> step(static_cast<size_t>(accumulation),

@@ -15,7 +15,7 @@ struct Candidate {
 };
 
 Candidate with_checkpointing(Recipe recipe) {
-  recipe.memory.checkpointing = Checkpointing::block;
+  recipe.memory.checkpointing = *parse_policy("block");
   return {std::move(recipe), "gradient_checkpointing=block",
           "every block is computed once more: about a third more time"};
 }
@@ -54,7 +54,7 @@ std::vector<Candidate> candidates_of(const Recipe& recipe) {
     base = candidate.recipe;
     list.push_back(std::move(candidate));
   };
-  if (base.memory.checkpointing == Checkpointing::none) add(with_checkpointing(base));
+  if (base.memory.checkpointing.uses(PolicyKind::none)) add(with_checkpointing(base));
   if (base.train.per_device_train_batch_size > 1) add(with_accumulation(base));
   if (base.method.finetuning_type == FinetuningType::full) add(with_lora(base));
   const Recipe whole = base;

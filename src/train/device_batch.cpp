@@ -26,7 +26,7 @@ Tensor DeviceBatch::send(std::string_view label, const std::vector<int32_t>& val
   return tensor;
 }
 
-Pass DeviceBatch::make_pass(const Model& model) const {
+Pass DeviceBatch::make_pass(const Model& model, PageStore* pages) const {
   return {.exec = exec_,
           .capacity = capacity_,
           .extent = extent_,
@@ -36,7 +36,8 @@ Pass DeviceBatch::make_pass(const Model& model) const {
           .cu_segments = cu_segments_.view_rows(extent_.segments + 1),
           .labelled_rows = labelled_rows_.view_rows(extent_.labelled_rows),
           .labels = labels_.view_rows(extent_.labelled_rows),
-          .rope_table = model.rope_table()};
+          .rope_table = model.rope_table(),
+          .pages = pages};
 }
 
 }  // namespace cairn

@@ -12,8 +12,9 @@ class DeviceBatch {
   // Sends the batch; its vectors may be smaller than the capacity.
   DeviceBatch(const Exec& exec, const Batch& batch, const Capacity& capacity);
 
-  // The pass of this batch through a model; this object must outlive it.
-  Pass make_pass(const Model& model) const;
+  // The pass of this batch through a model; this object must outlive it. `pages` holds block inputs
+  // that page, if the policy has any.
+  Pass make_pass(const Model& model, PageStore* pages = nullptr) const;
 
  private:
   Tensor send(std::string_view label, const std::vector<int32_t>& values, int64_t capacity);

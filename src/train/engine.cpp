@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "base/error.h"
+#include "files/page_file.h"
 
 namespace cairn {
 namespace {
@@ -39,6 +40,16 @@ bool is_due(IntervalStrategy strategy, double interval, int64_t step, const Samp
   return false;
 }
 
+// The page file of block inputs, if the policy moves any.
+std::unique_ptr<PageFile> open_pages(const PreparedRun& run) {
+  const CheckpointPolicy& policy = run.spec.checkpointing;
+  if (std::none_of(policy.begin(), policy.end(),
+                   [](const BlockPolicy& block) { return block.first == Keep::paged_input; }))
+    return nullptr;
+  const std::string& folder = run.recipe.memory.page_dir;
+  return std::make_unique<PageFile>(folder.empty() ? run.recipe.output.output_dir : folder);
+}
+
 class Run {
  public:
   Run(const PreparedRun& prepared, Backend& backend, Arena& arena, TrainObserver& observer)
@@ -46,7 +57,8 @@ class Run {
         recipe_(prepared.recipe),
         arena_(arena),
         observer_(observer),
-        trainer_(backend, arena, prepared.spec),
+        pages_(open_pages(prepared)),
+        trainer_(backend, arena, prepared.spec, pages_.get()),
         eval_batches_(make_eval_batches(prepared.data.validation,
                                         recipe_.train.per_device_eval_batch_size)) {}
 
@@ -103,6 +115,7 @@ class Run {
   const Recipe& recipe_;
   Arena& arena_;
   TrainObserver& observer_;
+  std::unique_ptr<PageFile> pages_;
   Trainer trainer_;
   std::vector<Batch> eval_batches_;
   RunSummary summary_;

@@ -148,8 +148,11 @@ TrainSpec make_train_spec(const Recipe& recipe, const ModelConfig& config) {
   spec.model.activation = recipe.train.bf16 ? DType::bf16 : DType::f32;
   spec.model.frozen_storage = spec.model.activation;
   spec.model.loss_chunk = recipe.memory.loss_chunk;
-  spec.checkpointing.every_block =
-      recipe.memory.checkpointing == Checkpointing::none ? Keep::everything : Keep::input;
+  spec.model.mlp_tile = recipe.memory.mlp_tile;
+  // The plan puts its own choice in the place of auto.
+  spec.checkpointing = make_policy(
+      recipe.memory.checkpointing.is_auto() ? PolicyChoice() : recipe.memory.checkpointing,
+      config.num_layers);
   spec.optimizer.beta1 = recipe.train.adam_beta1;
   spec.optimizer.beta2 = recipe.train.adam_beta2;
   spec.optimizer.epsilon = recipe.train.adam_epsilon;

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "model/checkpoint_policy.h"
 #include "model/trained_precision.h"
 
 namespace cairn {
@@ -21,7 +22,6 @@ enum class SchedulerType : uint8_t { linear, cosine, constant, constant_with_war
 enum class OptimizerType : uint8_t { adamw_torch, adamw_torch_fused };  // the same arithmetic
 // When to evaluate, to save.
 enum class IntervalStrategy : uint8_t { no, steps, epoch };
-enum class Checkpointing : uint8_t { none, block };
 
 std::string_view name_of(FinetuningType type);
 std::string_view name_of(Stage stage);
@@ -29,7 +29,6 @@ std::string_view name_of(SchedulerType type);
 std::string_view name_of(OptimizerType type);
 std::string_view name_of(IntervalStrategy strategy);
 std::string_view name_of(TrainedPrecision precision);
-std::string_view name_of(Checkpointing policy);
 
 struct ModelRecipe {
   std::string model_name_or_path;
@@ -101,11 +100,13 @@ struct OutputRecipe {
 };
 
 struct MemoryRecipe {
-  std::optional<int64_t> memory_budget;                // bytes
-  Checkpointing checkpointing = Checkpointing::block;  // key "gradient_checkpointing"
-  int64_t loss_chunk = 0;                              // tokens; 0: auto
-  std::string device = "auto";                         // auto, cpu, cuda, cuda:N
-  int64_t threads = 0;                                 // 0: auto
+  std::optional<int64_t> memory_budget;  // bytes
+  PolicyChoice checkpointing;            // key "gradient_checkpointing"
+  int64_t loss_chunk = 0;                // tokens; 0: auto
+  int64_t mlp_tile = 0;                  // tokens; 0: auto
+  std::string page_dir;                  // empty: output_dir
+  std::string device = "auto";           // auto, cpu, cuda, cuda:N
+  int64_t threads = 0;                   // 0: auto
   bool operator==(const MemoryRecipe&) const = default;
 };
 

@@ -1,98 +1,13 @@
 // The keys that this version honours, by subject. Ranges are those of the arithmetic they feed;
 // rules that concern two keys at once are in recipe_rules.cpp.
-#include "base/bytes.h"
 #include "train/recipe_key.h"
 
 namespace cairn {
 namespace {
 
-// An integer of at least `low`, or "auto", kept as 0.
-template <typename Subject>
-RecipeKey honoured_or_auto(const std::string& name, Subject Recipe::*subject,
-                           int64_t Subject::*member) {
-  RecipeKey key;
-  key.name = name;
-  key.expected = "an integer of at least 1, or auto";
-  key.read = [=, expected = key.expected](Recipe& recipe, const Given& given) {
-    int64_t value = 0;
-    const bool is_auto = given.is_scalar() && given.text == "auto";
-    if (!is_auto && (!read_value(given, value) || value < 1))
-      throw_wrong_value(name, expected, given);
-    recipe.*subject.*member = value;
-  };
-  key.write = [=](const Recipe& recipe) {
-    const int64_t value = recipe.*subject.*member;
-    return value == 0 ? RecipeJson("auto") : RecipeJson(value);
-  };
-  return key;
-}
-
-RecipeKey memory_budget_key() {
-  RecipeKey key;
-  key.name = "memory_budget";
-  key.expected = "an amount of memory of at least 1MiB, such as 24GiB or 800MiB";
-  key.read = [expected = key.expected](Recipe& recipe, const Given& given) {
-    int64_t bytes = 0;
-    try {
-      if (given.is_scalar()) bytes = parse_bytes(given.text);
-    } catch (const UserError&) {
-      // Falls short of the range below, whose sentence names the key as well.
-    }
-    if (bytes < kMiB) throw_wrong_value("memory_budget", expected, given);
-    recipe.memory.memory_budget = bytes;
-  };
-  key.write = [](const Recipe& recipe) { return written_value(recipe.memory.memory_budget); };
-  return key;
-}
-
-// true, false or a policy. LLaMA-Factory keeps a checkpoint per block whatever this key says; here
-// false switches checkpointing off, as it reads.
-RecipeKey gradient_checkpointing_key() {
-  constexpr std::string_view name = "gradient_checkpointing";
-  RecipeKey key;
-  key.name = name;
-  key.expected = "true, false or " + expected_words<Checkpointing>();
-  key.read = [name, expected = key.expected](Recipe& recipe, const Given& given) {
-    refuse_not_taken<Checkpointing>(name, given);
-    const EnumWords<Checkpointing>& words = words_of(Checkpointing{});
-    if (given.is_scalar() && given.text.starts_with("every:"))
-      throw_not_taken(name, given, list_of_taken(words), words.instead);
-    bool on = false;
-    if (read_value(given, on))
-      recipe.memory.checkpointing = on ? Checkpointing::block : Checkpointing::none;
-    else if (!read_value(given, recipe.memory.checkpointing))
-      throw_wrong_value(name, expected, given);
-  };
-  key.write = [](const Recipe& recipe) { return written_value(recipe.memory.checkpointing); };
-  return key;
-}
-
-// Another spelling of a key that is printed: `apply` sets its field.
-RecipeKey switch_key(const std::string& name, void (*apply)(Recipe&)) {
-  RecipeKey key;
-  key.name = name;
-  key.expected = expected_words<bool>();
-  key.read = [=, expected = key.expected](Recipe& recipe, const Given& given) {
-    bool on = false;
-    if (!read_value(given, on)) throw_wrong_value(name, expected, given);
-    if (on) apply(recipe);
-  };
-  return key;
-}
-
 RecipeKey without_printing(RecipeKey key) {
   key.write = nullptr;
   return key;
-}
-
-Range<std::string> device_range() {
-  return {": auto, cpu, cuda or cuda:N", [](const std::string& device) {
-            if (device == "auto" || device == "cpu" || device == "cuda") return true;
-            const std::string prefix = "cuda:";
-            return device.starts_with(prefix) && device.size() > prefix.size() &&
-                   device.size() < prefix.size() + 4 &&
-                   device.find_first_not_of("0123456789", prefix.size()) == std::string::npos;
-          }};
 }
 
 Range<double> val_size_range() {
@@ -193,17 +108,6 @@ std::vector<RecipeKey> output_keys() {
           honoured("plot_loss", output, &OutputRecipe::plot_loss)};
 }
 
-std::vector<RecipeKey> memory_keys() {
-  const auto memory = &Recipe::memory;
-  return {memory_budget_key(),
-          gradient_checkpointing_key(),
-          switch_key("disable_gradient_checkpointing",
-                     [](Recipe& recipe) { recipe.memory.checkpointing = Checkpointing::none; }),
-          honoured_or_auto("loss_chunk", memory, &MemoryRecipe::loss_chunk),
-          honoured("device", memory, &MemoryRecipe::device, device_range()),
-          honoured_or_auto("threads", memory, &MemoryRecipe::threads)};
-}
-
 std::vector<RecipeKey> generate_keys() {
   const auto generate = &Recipe::generate;
   return {
@@ -215,6 +119,18 @@ std::vector<RecipeKey> generate_keys() {
 }
 
 }  // namespace
+
+RecipeKey switch_key(const std::string& name, void (*apply)(Recipe&)) {
+  RecipeKey key;
+  key.name = name;
+  key.expected = expected_words<bool>();
+  key.read = [=, expected = key.expected](Recipe& recipe, const Given& given) {
+    bool on = false;
+    if (!read_value(given, on)) throw_wrong_value(name, expected, given);
+    if (on) apply(recipe);
+  };
+  return key;
+}
 
 std::vector<RecipeKey> honoured_keys() {
   std::vector<RecipeKey> keys;

@@ -130,8 +130,12 @@ RecipeKey refused_unless(std::string name, T harmless, std::string instead) {
 // A key that is refused unless null.
 RecipeKey refused(std::string name, std::string instead);
 
+// Another spelling of a key that is printed: `apply` sets its field if the value is true.
+RecipeKey switch_key(const std::string& name, void (*apply)(Recipe&));
+
 // The tables, one file a subject or standing.
 std::vector<RecipeKey> honoured_keys();
+std::vector<RecipeKey> memory_keys();  // a part of the honoured ones
 std::vector<RecipeKey> refused_keys();
 std::vector<RecipeKey> no_effect_keys();
 

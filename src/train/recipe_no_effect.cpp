@@ -183,7 +183,6 @@ void add_memory_and_generate_keys(std::vector<RecipeKey>& keys) {
     keys.push_back(std::move(key));
   };
   const std::string paging = "it belongs to optimizer_place: paged and weights_place: paged";
-  add("memory", no_effect("page_dir", text, paging));
   add("memory", no_effect("page_resident", anything, paging));
   add("generate", no_effect("max_length", integer, "max_new_tokens says how much to generate"));
   add("generate", no_effect("length_penalty", number, "it belongs to num_beams"));

@@ -27,7 +27,6 @@ std::vector<RecipeKey> model_keys() {
       refused("moe_aux_loss_coef", "use a dense model"),
       refused_unless("train_from_scratch", false, "start from the weights of a model"),
       refused("adapter_folder", "give the adapter's own folder as adapter_name_or_path"),
-      refused_unless("use_unsloth_gc", false, "use gradient_checkpointing: block"),
       refused_unless("fp8", false, "use bf16: true"),
       refused_unless("use_kt", false, "use a dense model"),
   };
@@ -100,10 +99,9 @@ std::vector<RecipeKey> train_keys() {
   };
 }
 
-std::vector<RecipeKey> memory_keys() {
+std::vector<RecipeKey> refused_memory_keys() {
   const std::string resident = "states and weights stay in memory here";
   return {
-      refused_unless("mlp_tile", std::string("auto"), "leave it out: the MLP is not tiled"),
       refused_unless("optimizer_in_backward", false,
                      "leave it out: the optimizer steps after the backward pass"),
       refused_unless("optimizer_place", std::string("resident"), resident),
@@ -132,7 +130,7 @@ std::vector<RecipeKey> refused_keys() {
   add("method", method_keys());
   add("data", data_keys());
   add("train", train_keys());
-  add("memory", memory_keys());
+  add("memory", refused_memory_keys());
   add("generate", generate_keys());
   return keys;
 }

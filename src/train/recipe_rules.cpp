@@ -36,6 +36,11 @@ void check_memory(const Recipe& recipe, const GivenKeys& keys) {
   refuse_if(asks_for_one && is_on(keys, "disable_gradient_checkpointing"),
             "disable_gradient_checkpointing and gradient_checkpointing contradict each other; keep "
             "one: gradient_checkpointing: none or block");
+  refuse_if(is_on(keys, "use_unsloth_gc") &&
+                (is_on(keys, "disable_gradient_checkpointing") ||
+                 (policy && policy->text != "offload" && !read_value(*policy, on))),
+            "use_unsloth_gc asks for gradient_checkpointing: offload, and another key for another "
+            "policy; keep one");
   const TrainRecipe& train = recipe.train;
   const Given* precision = find_given(keys, "trained_precision");
   refuse_if(precision && precision->text != "pure_bf16" && is_on(keys, "pure_bf16"),
@@ -87,6 +92,10 @@ void resolve_recipe(Recipe& recipe, const GivenKeys& keys) {
   if (!is_given(keys, "data_seed")) train.data_seed = train.seed;
   if (!is_given(keys, "eval_steps")) train.eval_steps = recipe.output.logging_steps;
   if (train.max_steps && *train.max_steps <= 0) train.max_steps.reset();
+  // With a budget and no word about checkpointing, the plan chooses.
+  if (recipe.memory.memory_budget && !is_given(keys, "gradient_checkpointing") &&
+      !is_given(keys, "disable_gradient_checkpointing") && !is_given(keys, "use_unsloth_gc"))
+    recipe.memory.checkpointing = *parse_policy("auto");
   // Weights trained in bf16 make no sense of activations in f32.
   if (train.trained_precision == TrainedPrecision::pure_bf16) train.bf16 = true;
 }

@@ -108,20 +108,11 @@ const EnumWords<TrainedPrecision>& words_of(TrainedPrecision) {
   return words;
 }
 
-const EnumWords<Checkpointing>& words_of(Checkpointing) {
-  static const EnumWords<Checkpointing> words = {
-      {{"none", Checkpointing::none}, {"block", Checkpointing::block}},
-      {"sqrt", "nested", "selective", "offload", "auto"},
-      "block keeps one input a decoder layer and recomputes the rest"};
-  return words;
-}
-
 std::string_view name_of(Stage stage) { return word_for(stage); }
 std::string_view name_of(FinetuningType type) { return word_for(type); }
 std::string_view name_of(SchedulerType type) { return word_for(type); }
 std::string_view name_of(OptimizerType type) { return word_for(type); }
 std::string_view name_of(IntervalStrategy strategy) { return word_for(strategy); }
 std::string_view name_of(TrainedPrecision precision) { return word_for(precision); }
-std::string_view name_of(Checkpointing policy) { return word_for(policy); }
 
 }  // namespace cairn

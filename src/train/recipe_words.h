@@ -24,7 +24,6 @@ const EnumWords<SchedulerType>& words_of(SchedulerType);
 const EnumWords<OptimizerType>& words_of(OptimizerType);
 const EnumWords<IntervalStrategy>& words_of(IntervalStrategy);
 const EnumWords<TrainedPrecision>& words_of(TrainedPrecision);
-const EnumWords<Checkpointing>& words_of(Checkpointing);
 
 // "linear, cosine, constant"
 template <typename E>

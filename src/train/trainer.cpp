@@ -20,8 +20,12 @@ int64_t positions_of(const TrainSpec& spec) {
 
 }  // namespace
 
-Trainer::Trainer(Backend& backend, Arena& arena, const TrainSpec& spec)
-    : spec_(spec), exec_{backend, arena}, model_(spec.model), optimizer_(model_, spec.optimizer) {}
+Trainer::Trainer(Backend& backend, Arena& arena, const TrainSpec& spec, PageStore* pages)
+    : spec_(spec),
+      exec_{backend, arena},
+      pages_(pages),
+      model_(spec.model),
+      optimizer_(model_, spec.optimizer) {}
 
 std::vector<std::string> Trainer::load(const WeightSources& sources, bool rehearsal) {
   const Arena::PhaseScope phase(exec_.arena, Phase::load);
@@ -36,10 +40,21 @@ std::vector<std::string> Trainer::load(const WeightSources& sources, bool rehear
   }
   optimizer_.start(exec_);
   zero_gradients();
+  reserve_pages();
   int64_t trained = 0;
   for (const Parameter& parameter : model_.parameters()) trained += parameter.trainable;
   squares_.resize(static_cast<size_t>(trained));
   return unused;
+}
+
+void Trainer::reserve_pages() {
+  const int64_t bytes = PagedInputs::bytes_of(spec_.checkpointing, spec_.capacity.tokens,
+                                              spec_.model.activation, spec_.model.config.hidden);
+  if (bytes == 0) return;
+  CAIRN_CHECK(pages_, "[trainer] wanted a page store for paged inputs, got none");
+  paged_inputs_ =
+      exec_.arena.ledger().charge(Account::activations, Place::page, "block inputs", bytes);
+  pages_->reserve(bytes);
 }
 
 void Trainer::zero_gradients() {
@@ -64,7 +79,7 @@ StepOutcome Trainer::step(std::span<const Batch> micro_batches, double learning_
 void Trainer::micro_step(const Batch& batch, float scale, StepOutcome& outcome) {
   const Arena::PhaseScope phase(exec_.arena, Phase::step);
   const DeviceBatch on_device(exec_, batch, spec_.capacity);
-  const Pass pass = on_device.make_pass(model_);
+  const Pass pass = on_device.make_pass(model_, pages_);
   outcome.loss += model_.train_pass(pass, spec_.checkpointing, scale);
 }
 

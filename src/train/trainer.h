@@ -19,7 +19,7 @@ namespace cairn {
 // Everything that decides what a run allocates.
 struct TrainSpec {
   ModelSpec model;
-  CheckpointPolicy checkpointing;
+  CheckpointPolicy checkpointing;  // one value per block
   AdamWSettings optimizer;
   double max_grad_norm = 1;               // 0: no clipping
   Capacity capacity;                      // the largest of every training batch
@@ -42,7 +42,8 @@ struct WeightSources {
 
 class Trainer {
  public:
-  Trainer(Backend& backend, Arena& arena, const TrainSpec& spec);
+  // `pages` is where the policy's paged inputs go; none are paged without.
+  Trainer(Backend& backend, Arena& arena, const TrainSpec& spec, PageStore* pages = nullptr);
 
   // Takes all that stays for the run and fills it. Returns names of tensors in the files that the
   // model has no use for. `rehearsal`: nothing is read.
@@ -61,9 +62,12 @@ class Trainer {
   void micro_step(const Batch& batch, float scale, StepOutcome& outcome);
   double update(double learning_rate);
   void zero_gradients();
+  void reserve_pages();
 
   TrainSpec spec_;
   Exec exec_;
+  PageStore* pages_;
+  Charge paged_inputs_;
   Model model_;
   AdamWOptimizer optimizer_;
   GradientWatch watch_;

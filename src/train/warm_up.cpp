@@ -15,6 +15,7 @@ void warm_up(Backend& backend) {
   spec.model.config.head_dim = 32;
   spec.model.config.vocab = 64;
   spec.model.lora = LoraSpec();
+  spec.checkpointing = uniform_policy(Keep::input, spec.model.config.num_layers);
   Example example;
   for (int32_t id = 0; id < 48; ++id) {
     example.ids.push_back(id);

@@ -66,6 +66,7 @@ class TinyLlama : public ::testing::TestWithParam<const char*> {
     train.max_grad_norm = facts["max_grad_norm"];
     const std::vector<Batch> step = {golden_.batch()};
     train.capacity = capacity_of(step[0]);
+    train.checkpointing = uniform_policy(Keep::input, train.model.config.num_layers);
     const Rehearsal rehearsal = rehearse(train, 1, backend_->profile());
     RunResult result;
     Ledger ledger;

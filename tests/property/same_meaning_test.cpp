@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "support/expect_run.h"
 #include "support/gradient_run.h"
 #include "support/small_run.h"
 #include "support/tolerance.h"
@@ -12,24 +13,14 @@ namespace {
 
 std::string trace_of(uint64_t seed) { return "make_small_run(" + std::to_string(seed) + ")"; }
 
-void expect_same_bits(const RunResult& a, const RunResult& b) {
-  ASSERT_EQ(a.outcomes.size(), b.outcomes.size());
-  for (size_t i = 0; i < a.outcomes.size(); ++i) {
-    EXPECT_EQ(a.outcomes[i].loss, b.outcomes[i].loss);
-    EXPECT_EQ(a.outcomes[i].gradient_norm, b.outcomes[i].gradient_norm);
-  }
-  EXPECT_EQ(a.eval_losses, b.eval_losses);
-  EXPECT_EQ(a.trained, b.trained);
-}
-
 TEST(SameMeaning, checkpointed_and_plain_runs_are_bit_equal_and_differ_in_activations_only) {
   const auto backend = open_backend("cpu", 2);
   for (uint64_t seed = 0; seed < 40; ++seed) {
     SCOPED_TRACE(trace_of(seed));
     SmallRun run = make_small_run(seed);
-    run.spec.checkpointing.every_block = Keep::everything;
+    set_keep(run, Keep::everything);
     const RunResult plain = run_small(run, *backend);
-    run.spec.checkpointing.every_block = Keep::input;
+    set_keep(run, Keep::input);
     const RunResult checkpointed = run_small(run, *backend);
     expect_same_bits(plain, checkpointed);
     for (Account account : kAccounts) {

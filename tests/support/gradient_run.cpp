@@ -42,7 +42,8 @@ GradientResult work(const GradientRun& run, Backend& backend, Arena& arena, bool
   for (const Batch& batch : run.micro_batches) {
     const Arena::PhaseScope phase(arena, Phase::step);
     const DeviceBatch on_device(exec, batch, capacity);
-    result.loss += model.train_pass(on_device.make_pass(model), run.checkpointing,
+    result.loss += model.train_pass(on_device.make_pass(model),
+                                    uniform_policy(run.keep, run.spec.config.num_layers),
                                     static_cast<float>(1 / labels));
   }
   result.loss /= labels;

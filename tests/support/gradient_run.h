@@ -15,7 +15,7 @@ namespace cairn::test {
 
 struct GradientRun {
   ModelSpec spec;
-  CheckpointPolicy checkpointing;
+  Keep keep = Keep::input;                // of every block
   std::vector<Batch> micro_batches;       // gradients add up over them
   const TensorSource* weights = nullptr;  // null: random, by seed
   const TensorSource* adapter = nullptr;

@@ -1,8 +1,10 @@
 #include "support/small_run.h"
 
 #include <algorithm>
+#include <filesystem>
 
 #include "base/random.h"
+#include "files/page_file.h"
 #include "numeric/bfloat16.h"
 
 namespace cairn::test {
@@ -106,6 +108,10 @@ void set_capacity(SmallRun& run) {
         elementwise_max(run.spec.eval_capacity.value_or(Capacity()), capacity_of(batch));
 }
 
+void set_keep(SmallRun& run, Keep keep) {
+  run.spec.checkpointing = uniform_policy(keep, run.spec.model.config.num_layers);
+}
+
 SmallRun make_small_run(uint64_t seed) {
   Dice dice(seed + 1000);
   SmallRun run;
@@ -123,7 +129,10 @@ SmallRun make_small_run(uint64_t seed) {
   run.spec.model.precision =
       dice.pick({TrainedPrecision::f32, TrainedPrecision::mixed, TrainedPrecision::pure_bf16});
   run.spec.model.loss_chunk = dice.pick<int64_t>({0, 1, 7, 64});
-  run.spec.checkpointing.every_block = dice.pick({Keep::everything, Keep::input});
+  run.spec.checkpointing =
+      make_policy(*parse_policy(dice.pick<const char*>(
+                      {"none", "block", "every:2", "sqrt", "nested", "selective", "offload"})),
+                  run.spec.model.config.num_layers);
   run.spec.max_grad_norm = dice.pick({0.0, 1.0});
   run.spec.seed = seed;
   run.accumulation = 1 + dice.below(3);
@@ -145,7 +154,8 @@ RunResult run_small(const SmallRun& run, Backend& backend, Rehearsal* rehearsal)
   {
     Arena arena(backend.device(), ledger, planned.layout);
     arena.prefault();
-    Trainer trainer(backend, arena, run.spec);
+    PageFile pages(std::filesystem::temp_directory_path());
+    Trainer trainer(backend, arena, run.spec, &pages);
     trainer.load({});
     for (const auto& step : run.steps) result.outcomes.push_back(trainer.step(step, 1e-2));
     for (const Batch& batch : run.eval) result.eval_losses.push_back(trainer.evaluate(batch));

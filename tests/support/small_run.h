@@ -29,6 +29,8 @@ std::vector<Batch> make_batches(uint64_t seed, int64_t vocab, int64_t count, int
 // One batch with the samples of all.
 Batch join(const std::vector<Batch>& batches);
 void set_capacity(SmallRun& run);
+// Every block keeps that.
+void set_keep(SmallRun& run, Keep keep);
 
 // What a finished run left behind.
 struct RunResult {

@@ -17,33 +17,55 @@ Attention SelfAttention::attention_of(const Pass& pass, ConstView q, ConstView k
           .scale = 1.0f / std::sqrt(static_cast<float>(head_dim))};
 }
 
-void SelfAttention::forward(const Pass& pass, ConstView x, AttentionSaved& saved, View y) const {
-  const Exec& exec = pass.exec;
-  const Ledger::Scope scope(exec.arena.ledger(), "attention");
-  saved.rstd = pass.make_statistic("rstd", 1);
+void SelfAttention::normalize(const Pass& pass, ConstView x, AttentionSaved& saved) const {
+  if (!saved.rstd) saved.rstd = pass.make_statistic("rstd", 1);
   saved.normed = pass.make_activation("normed", x.columns());
+  norm.forward(pass.exec, x, pass.filled(saved.normed), pass.filled(saved.rstd));
+}
+
+void SelfAttention::project(const Pass& pass, AttentionSaved& saved) const {
+  const Exec& exec = pass.exec;
   saved.query = pass.make_activation("query", query.weight->shape[0]);
   saved.key = pass.make_activation("key", key.weight->shape[0]);
   saved.value = pass.make_activation("value", value.weight->shape[0]);
-  saved.out = pass.make_activation("out", query.weight->shape[0]);
-  saved.log_sum_exp = pass.make_statistic("log sum exp", num_heads);
-
   const View normed = pass.filled(saved.normed);
-  norm.forward(exec, x, normed, pass.filled(saved.rstd));
   query.forward(exec, normed, pass.filled(saved.query));
   key.forward(exec, normed, pass.filled(saved.key));
   value.forward(exec, normed, pass.filled(saved.value));
-  if (!reads_normed_trained()) saved.normed.reset();
+  ops::rope(exec, pass.positions, pass.rope_table, false,
+            pass.filled(saved.query).view_as(heads_shape(pass)));
+  ops::rope(exec, pass.positions, pass.rope_table, false,
+            pass.filled(saved.key).view_as(kv_shape(pass)));
+}
 
-  const View q = pass.filled(saved.query).view_as(heads_shape(pass));
-  const View k = pass.filled(saved.key).view_as(kv_shape(pass));
-  const View v = pass.filled(saved.value).view_as(kv_shape(pass));
-  ops::rope(exec, pass.positions, pass.rope_table, false, q);
-  ops::rope(exec, pass.positions, pass.rope_table, false, k);
-  ops::attention_forward(exec, attention_of(pass, q, k, v),
+void SelfAttention::forward(const Pass& pass, ConstView x, AttentionSaved& saved, View y,
+                            MemberSet dropped) const {
+  const Exec& exec = pass.exec;
+  const Ledger::Scope scope(exec.arena.ledger(), "attention");
+  normalize(pass, x, saved);
+  project(pass, saved);
+  if (!reads_normed_trained() || dropped.has(Member::attention_normed)) saved.normed.reset();
+
+  saved.out = pass.make_activation("out", query.weight->shape[0]);
+  saved.log_sum_exp = pass.make_statistic("log sum exp", num_heads);
+  ops::attention_forward(exec,
+                         attention_of(pass, pass.filled(saved.query).view_as(heads_shape(pass)),
+                                      pass.filled(saved.key).view_as(kv_shape(pass)),
+                                      pass.filled(saved.value).view_as(kv_shape(pass))),
                          pass.filled(saved.out).view_as(heads_shape(pass)),
                          pass.filled(saved.log_sum_exp));
+  if (dropped.has(Member::projections)) {
+    saved.query.reset();
+    saved.key.reset();
+    saved.value.reset();
+  }
   if (y) output.forward(exec, pass.filled(saved.out), y, x);
+}
+
+void SelfAttention::restore(const Pass& pass, ConstView x, AttentionSaved& saved) const {
+  if (!saved.normed && (reads_normed_trained() || !saved.query)) normalize(pass, x, saved);
+  if (!saved.query) project(pass, saved);
+  if (!reads_normed_trained()) saved.normed.reset();
 }
 
 void SelfAttention::forward_cached(const Pass& pass, ConstView x, KvCache& cache, int64_t layer,
@@ -80,6 +102,7 @@ void SelfAttention::backward(const Pass& pass, ConstView x, AttentionSaved& save
   const Exec& exec = pass.exec;
   const Ledger::Scope scope(exec.arena.ledger(), "attention");
   const int64_t capacity = pass.capacity.tokens;
+  restore(pass, x, saved);
   Tensor d_query = pass.make_gradient("d query", query.weight->shape[0]);
   Tensor d_key = pass.make_gradient("d key", key.weight->shape[0]);
   Tensor d_value = pass.make_gradient("d value", value.weight->shape[0]);

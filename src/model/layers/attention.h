@@ -2,6 +2,7 @@
 // product, residual. Scores of a tile at most ever exist.
 #pragma once
 
+#include "model/checkpoint_policy.h"
 #include "model/config.h"
 #include "model/kv_cache.h"
 #include "model/layers/linear.h"
@@ -25,8 +26,10 @@ struct SelfAttention {
   Linear query, key, value, output;
   int64_t num_heads = 0, num_kv_heads = 0, head_dim = 0;
 
-  // y [tokens, hidden] = x + attention(norm(x)).
-  void forward(const Pass& pass, ConstView x, AttentionSaved& saved, View y) const;
+  // y [tokens, hidden] = x + attention(norm(x)). Members in `dropped` are not left behind: backward
+  // computes them again.
+  void forward(const Pass& pass, ConstView x, AttentionSaved& saved, View y,
+               MemberSet dropped = {}) const;
   // The same over a cache: the batch is the continuation of one sequence. cu_keys [2] i32.
   void forward_cached(const Pass& pass, ConstView x, KvCache& cache, int64_t layer,
                       ConstView cu_keys, View y) const;
@@ -37,6 +40,10 @@ struct SelfAttention {
 
  private:
   bool reads_normed_trained() const { return query.trains() || key.trains() || value.trains(); }
+  void normalize(const Pass& pass, ConstView x, AttentionSaved& saved) const;
+  void project(const Pass& pass, AttentionSaved& saved) const;
+  // Computes again what forward dropped and backward reads.
+  void restore(const Pass& pass, ConstView x, AttentionSaved& saved) const;
   Shape heads_shape(const Pass& pass) const { return {pass.tokens(), num_heads, head_dim}; }
   Shape kv_shape(const Pass& pass) const { return {pass.tokens(), num_kv_heads, head_dim}; }
   Attention attention_of(const Pass& pass, ConstView q, ConstView k, ConstView v) const;

@@ -1,37 +1,102 @@
 #include "model/layers/mlp.h"
 
+#include <algorithm>
+
 #include "ops/swiglu.h"
 
 namespace cairn {
+namespace {
 
-void Mlp::forward(const Pass& pass, ConstView x, MlpSaved& saved, View y) const {
-  const Exec& exec = pass.exec;
-  const Ledger::Scope scope(exec.arena.ledger(), "mlp");
-  const int64_t intermediate = gate.weight->shape[0];
-  saved.rstd = pass.make_statistic("rstd", 1);
-  saved.normed = pass.make_activation("normed", x.columns());
-  saved.gate = pass.make_activation("gate", intermediate);
-  saved.up = pass.make_activation("up", intermediate);
-  saved.gated = pass.make_activation("gated", intermediate);
-
-  const View normed = pass.filled(saved.normed);
-  norm.forward(exec, x, normed, pass.filled(saved.rstd));
-  gate.forward(exec, normed, pass.filled(saved.gate));
-  up.forward(exec, normed, pass.filled(saved.up));
-  if (!reads_normed_trained()) saved.normed.reset();
-  if (y || down.trains()) {
-    ops::swiglu_forward(exec, pass.filled(saved.gate), pass.filled(saved.up),
-                        pass.filled(saved.gated));
-    if (y) down.forward(exec, pass.filled(saved.gated), y, x);
+// Calls body(pass of the tile, first row) for every tile of the capacity; a batch that fills less
+// ends with empty ones.
+template <typename Body>
+void for_each_tile(const Pass& pass, int64_t tile_size, const Body& body) {
+  for (int64_t begin = 0; begin < pass.capacity.tokens; begin += tile_size) {
+    Pass tile = pass;
+    const int64_t first = std::min(begin, pass.tokens());
+    tile.capacity.tokens = std::min(tile_size, pass.capacity.tokens - begin);
+    tile.extent.tokens = std::min(tile_size, pass.tokens() - first);
+    body(tile, first);
   }
-  if (!down.trains()) saved.gated.reset();
+}
+
+}  // namespace
+
+int64_t Mlp::tile_of(const Pass& pass) const {
+  const int64_t rows = pass.capacity.tokens;
+  if (tile_rows > 0) return std::min(tile_rows, rows);
+  return rows > 2 * kAutoTile ? kAutoTile : rows;
+}
+
+void Mlp::forward(const Pass& pass, ConstView x, MlpSaved& saved, View y, MemberSet dropped) const {
+  const Ledger::Scope scope(pass.exec.arena.ledger(), "mlp");
+  const int64_t tile_size = tile_of(pass);
+  if (tile_size == pass.capacity.tokens) return forward_rows(pass, x, saved, y, dropped);
+  if (!y) return;  // backward computes each tile again
+  for_each_tile(pass, tile_size, [&](const Pass& tile, int64_t first) {
+    MlpSaved of_tile;
+    forward_rows(tile, x.view_rows(first, tile.tokens()), of_tile,
+                 y.view_rows(first, tile.tokens()), {});
+  });
 }
 
 void Mlp::backward(const Pass& pass, ConstView x, MlpSaved& saved, View d) const {
+  const Ledger::Scope scope(pass.exec.arena.ledger(), "mlp");
+  const int64_t tile_size = tile_of(pass);
+  if (tile_size == pass.capacity.tokens) return backward_rows(pass, x, saved, d);
+  for_each_tile(pass, tile_size, [&](const Pass& tile, int64_t first) {
+    MlpSaved of_tile;
+    const ConstView rows = x.view_rows(first, tile.tokens());
+    forward_rows(tile, rows, of_tile, View(), {});
+    backward_rows(tile, rows, of_tile, d.view_rows(first, tile.tokens()));
+  });
+}
+
+void Mlp::normalize(const Pass& pass, ConstView x, MlpSaved& saved) const {
+  if (!saved.rstd) saved.rstd = pass.make_statistic("rstd", 1);
+  saved.normed = pass.make_activation("normed", x.columns());
+  norm.forward(pass.exec, x, pass.filled(saved.normed), pass.filled(saved.rstd));
+}
+
+void Mlp::expand(const Pass& pass, MlpSaved& saved) const {
+  const int64_t intermediate = gate.weight->shape[0];
+  saved.gate = pass.make_activation("gate", intermediate);
+  saved.up = pass.make_activation("up", intermediate);
+  gate.forward(pass.exec, pass.filled(saved.normed), pass.filled(saved.gate));
+  up.forward(pass.exec, pass.filled(saved.normed), pass.filled(saved.up));
+}
+
+void Mlp::multiply(const Pass& pass, MlpSaved& saved) const {
+  saved.gated = pass.make_activation("gated", gate.weight->shape[0]);
+  ops::swiglu_forward(pass.exec, pass.filled(saved.gate), pass.filled(saved.up),
+                      pass.filled(saved.gated));
+}
+
+void Mlp::forward_rows(const Pass& pass, ConstView x, MlpSaved& saved, View y,
+                       MemberSet dropped) const {
+  normalize(pass, x, saved);
+  expand(pass, saved);
+  if (!reads_normed_trained() || dropped.has(Member::mlp_normed)) saved.normed.reset();
+  if (y || down.trains()) multiply(pass, saved);
+  if (y) down.forward(pass.exec, pass.filled(saved.gated), y, x);
+  if (!down.trains() || dropped.has(Member::gated)) saved.gated.reset();
+  if (!dropped.has(Member::gate_and_up)) return;
+  saved.gate.reset();
+  saved.up.reset();
+}
+
+void Mlp::restore(const Pass& pass, ConstView x, MlpSaved& saved) const {
+  if (!saved.normed && (reads_normed_trained() || !saved.gate)) normalize(pass, x, saved);
+  if (!saved.gate) expand(pass, saved);
+  if (!reads_normed_trained()) saved.normed.reset();
+  if (!saved.gated && down.trains()) multiply(pass, saved);
+}
+
+void Mlp::backward_rows(const Pass& pass, ConstView x, MlpSaved& saved, View d) const {
   const Exec& exec = pass.exec;
-  const Ledger::Scope scope(exec.arena.ledger(), "mlp");
   const int64_t capacity = pass.capacity.tokens;
   const int64_t intermediate = gate.weight->shape[0];
+  restore(pass, x, saved);
   if (down.trains()) {
     down.backward_parameters(exec, d, pass.filled(saved.gated), capacity);
     saved.gated.reset();

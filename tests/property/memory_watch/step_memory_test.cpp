@@ -20,6 +20,7 @@ TrainSpec make_lora_spec(const ModelConfig& config, const Batch& batch) {
   spec.model.config = config;
   spec.model.lora = LoraSpec();
   spec.capacity = capacity_of(batch);
+  spec.checkpointing = uniform_policy(Keep::input, config.num_layers);
   return spec;
 }
 
@@ -37,7 +38,7 @@ TEST(StepMemory, nothing_allocates_over_64_kib_during_a_step) {
       SmallRun run;
       run.spec = make_lora_spec(config, step[0]);
       if (!lora) run.spec.model.lora.reset();
-      run.spec.checkpointing.every_block = keep;
+      set_keep(run, keep);
       run.steps = {step};
       set_capacity(run);
       const Rehearsal rehearsal = rehearse(run.spec, 2, backend->profile());

@@ -78,7 +78,9 @@ TEST(RecipeRefusals, a_wrong_type_or_range_says_what_is_expected) {
       {"device: gpu", {"cuda:N", "'gpu'"}},
       {"device: 'cuda:'", {"cuda:N"}},
       {"threads: 0", {"an integer of at least 1, or auto"}},
-      {"gradient_checkpointing: sometimes", {"one of none, block"}},
+      {"gradient_checkpointing: sometimes", {"none, block, every:K", "8*block+4*none"}},
+      {"gradient_checkpointing: 'every:0'", {"'every:0'", "every:K"}},
+      {"gradient_checkpointing: 4*block+none", {"8*block+4*none"}},
       {"ddp_timeout: long", {"ddp_timeout", "an integer"}},
       {"top_p: 2", {"top_p"}},
       {"seed: 99999999999999999999", {"an integer"}},
@@ -91,8 +93,6 @@ TEST(RecipeRefusals, what_this_version_lacks_is_refused_by_name) {
       {"finetuning_type: freeze", {"'freeze'", "available: lora, full"}},
       {"optim: paged_adamw_8bit", {"'paged_adamw_8bit'", "adamw_torch"}},
       {"lr_scheduler_type: polynomial", {"'polynomial'", "cosine"}},
-      {"gradient_checkpointing: every:4", {"'every:4'", "available: none, block"}},
-      {"gradient_checkpointing: auto", {"'auto'", "available: none, block"}},
       {"fp16: true", {"fp16", "bf16"}},
       {"quantization_bit: 4", {"quantization_bit", "'4'"}},
       {"packing: true", {"packing"}},
@@ -105,7 +105,6 @@ TEST(RecipeRefusals, what_this_version_lacks_is_refused_by_name) {
       {"additional_target: lm_head", {"additional_target"}},
       {"save_strategy: best", {"'best'", "no, steps, epoch"}},
       {"optimizer_place: paged", {"optimizer_place", "resident"}},
-      {"mlp_tile: 512", {"mlp_tile", "auto"}},
   });
 }
 

@@ -45,7 +45,7 @@ TEST(Recipe, the_smallest_one_holds_llama_factory_defaults) {
   EXPECT_DOUBLE_EQ(recipe.train.learning_rate, 5e-5);
   EXPECT_EQ(recipe.train.data_seed, 42);
   EXPECT_EQ(recipe.train.trained_precision, TrainedPrecision::f32);
-  EXPECT_EQ(recipe.memory.checkpointing, Checkpointing::block);
+  EXPECT_EQ(recipe.memory.checkpointing, *parse_policy("block"));
   EXPECT_TRUE(recipe.notes.empty());
 }
 
@@ -122,14 +122,24 @@ TEST(Recipe, overrides_win_and_the_later_one_holds) {
 }
 
 TEST(Recipe, checkpointing_is_on_unless_switched_off) {
-  EXPECT_EQ(parsed("gradient_checkpointing: true").memory.checkpointing, Checkpointing::block);
-  EXPECT_EQ(parsed("gradient_checkpointing: block").memory.checkpointing, Checkpointing::block);
-  EXPECT_EQ(parsed("gradient_checkpointing: none").memory.checkpointing, Checkpointing::none);
-  EXPECT_EQ(parsed("gradient_checkpointing: false").memory.checkpointing, Checkpointing::none);
+  EXPECT_EQ(parsed("gradient_checkpointing: true").memory.checkpointing, *parse_policy("block"));
+  EXPECT_EQ(parsed("gradient_checkpointing: block").memory.checkpointing, *parse_policy("block"));
+  EXPECT_EQ(parsed("gradient_checkpointing: none").memory.checkpointing, *parse_policy("none"));
+  EXPECT_EQ(parsed("gradient_checkpointing: false").memory.checkpointing, *parse_policy("none"));
   EXPECT_EQ(parsed("disable_gradient_checkpointing: true").memory.checkpointing,
-            Checkpointing::none);
+            *parse_policy("none"));
   EXPECT_EQ(parsed("disable_gradient_checkpointing: false").memory.checkpointing,
-            Checkpointing::block);
+            *parse_policy("block"));
+  EXPECT_EQ(parsed("use_unsloth_gc: true").memory.checkpointing, *parse_policy("offload"));
+}
+
+TEST(Recipe, a_budget_without_a_word_about_checkpointing_leaves_it_to_the_plan) {
+  EXPECT_TRUE(parsed("memory_budget: 1GiB").memory.checkpointing.is_auto());
+  EXPECT_EQ(parsed("memory_budget: 1GiB\ngradient_checkpointing: block").memory.checkpointing,
+            *parse_policy("block"));
+  EXPECT_EQ(
+      parsed("memory_budget: 1GiB\ndisable_gradient_checkpointing: true").memory.checkpointing,
+      *parse_policy("none"));
 }
 
 TEST(Recipe, pure_bf16_sets_the_precision_of_weights_and_activations) {
@@ -142,10 +152,14 @@ TEST(Recipe, pure_bf16_sets_the_precision_of_weights_and_activations) {
 }
 
 TEST(Recipe, cairns_own_keys_are_read) {
-  const Recipe recipe =
-      parsed("memory_budget: 24GiB\nloss_chunk: 512\nthreads: auto\ndevice: cpu\n");
+  const Recipe recipe = parsed(
+      "memory_budget: 24GiB\nloss_chunk: 512\nthreads: auto\ndevice: cpu\n"
+      "mlp_tile: 512\npage_dir: /var/pages\ngradient_checkpointing: 8*every:4+4*none\n");
   EXPECT_EQ(recipe.memory.memory_budget, 24 * kGiB);
   EXPECT_EQ(recipe.memory.loss_chunk, 512);
+  EXPECT_EQ(recipe.memory.mlp_tile, 512);
+  EXPECT_EQ(recipe.memory.page_dir, "/var/pages");
+  EXPECT_EQ(to_string(recipe.memory.checkpointing), "8*every:4+4*none");
   EXPECT_EQ(recipe.memory.threads, 0);
   EXPECT_EQ(recipe.memory.device, "cpu");
   EXPECT_EQ(parsed("memory_budget: 1.5 GB").memory.memory_budget, 1500000000);

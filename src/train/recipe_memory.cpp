@@ -1,0 +1,99 @@
+// The keys of Cairn's own that say what memory may be used and which tool saves it.
+#include "base/bytes.h"
+#include "train/recipe_key.h"
+
+namespace cairn {
+namespace {
+
+// An integer of at least `low`, or "auto", kept as 0.
+template <typename Subject>
+RecipeKey honoured_or_auto(const std::string& name, Subject Recipe::*subject,
+                           int64_t Subject::*member) {
+  RecipeKey key;
+  key.name = name;
+  key.expected = "an integer of at least 1, or auto";
+  key.read = [=, expected = key.expected](Recipe& recipe, const Given& given) {
+    int64_t value = 0;
+    const bool is_auto = given.is_scalar() && given.text == "auto";
+    if (!is_auto && (!read_value(given, value) || value < 1))
+      throw_wrong_value(name, expected, given);
+    recipe.*subject.*member = value;
+  };
+  key.write = [=](const Recipe& recipe) {
+    const int64_t value = recipe.*subject.*member;
+    return value == 0 ? RecipeJson("auto") : RecipeJson(value);
+  };
+  return key;
+}
+
+RecipeKey memory_budget_key() {
+  RecipeKey key;
+  key.name = "memory_budget";
+  key.expected = "an amount of memory of at least 1MiB, such as 24GiB or 800MiB";
+  key.read = [expected = key.expected](Recipe& recipe, const Given& given) {
+    int64_t bytes = 0;
+    try {
+      if (given.is_scalar()) bytes = parse_bytes(given.text);
+    } catch (const UserError&) {
+      // Falls short of the range below, whose sentence names the key as well.
+    }
+    if (bytes < kMiB) throw_wrong_value("memory_budget", expected, given);
+    recipe.memory.memory_budget = bytes;
+  };
+  key.write = [](const Recipe& recipe) { return written_value(recipe.memory.memory_budget); };
+  return key;
+}
+
+// true, false or a policy. LLaMA-Factory keeps a checkpoint per block whatever this key says; here
+// false switches checkpointing off, as it reads.
+RecipeKey gradient_checkpointing_key() {
+  constexpr std::string_view name = "gradient_checkpointing";
+  RecipeKey key;
+  key.name = name;
+  key.expected = fmt::format("true, false or a policy: {}", policy_words());
+  key.read = [name, expected = key.expected](Recipe& recipe, const Given& given) {
+    bool on = false;
+    std::optional<PolicyChoice> choice;
+    if (read_value(given, on))
+      choice = parse_policy(on ? "block" : "none");
+    else if (given.is_scalar())
+      choice = parse_policy(given.text);
+    if (!choice) throw_wrong_value(name, expected, given);
+    recipe.memory.checkpointing = *choice;
+  };
+  key.write = [](const Recipe& recipe) {
+    return RecipeJson(to_string(recipe.memory.checkpointing));
+  };
+  return key;
+}
+
+// Other spellings of a policy.
+void disable_checkpointing(Recipe& recipe) { recipe.memory.checkpointing = *parse_policy("none"); }
+void offload_inputs(Recipe& recipe) { recipe.memory.checkpointing = *parse_policy("offload"); }
+
+Range<std::string> device_range() {
+  return {": auto, cpu, cuda or cuda:N", [](const std::string& device) {
+            if (device == "auto" || device == "cpu" || device == "cuda") return true;
+            const std::string prefix = "cuda:";
+            return device.starts_with(prefix) && device.size() > prefix.size() &&
+                   device.size() < prefix.size() + 4 &&
+                   device.find_first_not_of("0123456789", prefix.size()) == std::string::npos;
+          }};
+}
+
+}  // namespace
+
+std::vector<RecipeKey> memory_keys() {
+  const auto memory = &Recipe::memory;
+  return {memory_budget_key(),
+          gradient_checkpointing_key(),
+          switch_key("disable_gradient_checkpointing", disable_checkpointing),
+          switch_key("use_unsloth_gc", offload_inputs),
+          honoured_or_auto("loss_chunk", memory, &MemoryRecipe::loss_chunk),
+          honoured_or_auto("mlp_tile", memory, &MemoryRecipe::mlp_tile),
+          honoured("page_dir", memory, &MemoryRecipe::page_dir),
+          honoured("device", memory, &MemoryRecipe::device, device_range()),
+          honoured_or_auto("threads", memory, &MemoryRecipe::threads)};
+}
+
+}  // namespace cairn
