@@ -1,4 +1,4 @@
-// The order of examples, cut into micro-batches and steps.
+// The order of rows, cut into micro-batches and steps.
 #include "data/sampler.h"
 
 #include <algorithm>
@@ -7,6 +7,7 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/random.h"
+#include "data/length_groups.h"
 
 namespace cairn {
 namespace {
@@ -14,8 +15,8 @@ namespace {
 // Streams of the run's seed are told apart by what they are for.
 constexpr uint64_t kOrderStream = uint64_t{0x6f72646572} << 24;  // "order", then the epoch
 
-void check_options(int64_t examples, const SamplerOptions& options) {
-  if (examples < 1)
+void check_options(const std::vector<Row>& rows, const SamplerOptions& options) {
+  if (rows.empty())
     throw UserError("there is no example to train on: the data set is empty after preparation");
   if (options.batch_size < 1 || options.accumulation < 1)
     throw UserError(
@@ -30,16 +31,17 @@ void check_options(int64_t examples, const SamplerOptions& options) {
 
 }  // namespace
 
-Sampler::Sampler(int64_t examples, const SamplerOptions& options)
-    : examples_(examples), options_(options) {
-  check_options(examples, options);
+Sampler::Sampler(std::vector<Row> rows, const SamplerOptions& options)
+    : rows_(std::move(rows)), options_(options) {
+  check_options(rows_, options);
+  const auto count = static_cast<int64_t>(rows_.size());
   batches_per_epoch_ =
-      options.drop_last ? examples / options.batch_size : ceil_div(examples, options.batch_size);
+      options.drop_last ? count / options.batch_size : ceil_div(count, options.batch_size);
   if (batches_per_epoch_ == 0)
     throw UserError(fmt::format(
         "{} examples make no whole batch of {}, and dataloader_drop_last leaves partial ones out; "
         "lower the batch size",
-        examples, options.batch_size));
+        count, options.batch_size));
   steps_per_epoch_ = ceil_div(batches_per_epoch_, options.accumulation);
   if (options.max_steps > 0) {
     steps_ = options.max_steps;
@@ -49,12 +51,25 @@ Sampler::Sampler(int64_t examples, const SamplerOptions& options)
       throw UserError(fmt::format("num_train_epochs {} is out of any range", options.epochs));
     steps_ = static_cast<int64_t>(steps);
   }
-  if (options.shuffle) {
-    const int64_t epochs = ceil_div(steps_, steps_per_epoch_);
-    orders_.reserve(static_cast<size_t>(epochs));
-    for (int64_t epoch = 0; epoch < epochs; ++epoch)
-      orders_.push_back(
-          random_permutation(examples, options.seed, kOrderStream + static_cast<uint64_t>(epoch)));
+  if (options.shuffle) order_epochs();
+}
+
+void Sampler::order_epochs() {
+  const auto count = static_cast<int64_t>(rows_.size());
+  const int64_t epochs = ceil_div(steps_, steps_per_epoch_);
+  std::vector<int64_t> lengths;
+  if (options_.group_by_length)
+    for (const Row& row : rows_) lengths.push_back(row.tokens);
+  orders_.reserve(static_cast<size_t>(epochs));
+  for (int64_t epoch = 0; epoch < epochs; ++epoch) {
+    std::vector<int64_t> order =
+        random_permutation(count, options_.seed, kOrderStream + static_cast<uint64_t>(epoch));
+    // As in the Hugging Face trainer, a batch of the grouping is all that an optimizer step takes.
+    if (options_.group_by_length)
+      order = group_by_length(
+          std::move(order), lengths,
+          std::min(count, options_.batch_size) * std::min(count, options_.accumulation));
+    orders_.push_back(std::move(order));
   }
 }
 
@@ -67,13 +82,15 @@ SampledStep Sampler::step(int64_t index) const {
   step.reserve(static_cast<size_t>(last_batch - first_batch));
   for (int64_t batch = first_batch; batch < last_batch; ++batch) {
     const int64_t first = batch * options_.batch_size;
-    const int64_t last = std::min(first + options_.batch_size, examples_);
+    const int64_t last = std::min(first + options_.batch_size, static_cast<int64_t>(rows_.size()));
     MicroBatch& indices = step.emplace_back();
-    indices.reserve(static_cast<size_t>(last - first));
-    for (int64_t i = first; i < last; ++i)
-      indices.push_back(options_.shuffle
-                            ? orders_[static_cast<size_t>(epoch_of(index))][static_cast<size_t>(i)]
-                            : i);
+    for (int64_t i = first; i < last; ++i) {
+      const int64_t row =
+          options_.shuffle ? orders_[static_cast<size_t>(epoch_of(index))][static_cast<size_t>(i)]
+                           : i;
+      const std::vector<int64_t>& examples = rows_[static_cast<size_t>(row)].examples;
+      indices.insert(indices.end(), examples.begin(), examples.end());
+    }
   }
   return step;
 }

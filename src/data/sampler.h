@@ -1,7 +1,7 @@
-// Sampler: which examples each optimizer step sees. A pure function of the number of examples and
-// the options, so every batch of a run, and with it the worst one, is known before step 1. Counting
-// follows the Hugging Face trainer: a last partial batch and a last partial accumulation both
-// count.
+// Sampler: which examples each optimizer step sees. Its unit is a row: one example, or a packed row
+// of several. A pure function of the rows and the options, so every batch of a run, and with it the
+// worst one, is known before step 1. Counting follows the Hugging Face trainer: a last partial
+// batch and a last partial accumulation both count.
 #pragma once
 
 #include <cstdint>
@@ -10,17 +10,19 @@
 
 #include "data/batch.h"
 #include "data/example.h"
+#include "data/packing.h"
 
 namespace cairn {
 
 struct SamplerOptions {
-  int64_t batch_size = 1;    // examples in a micro-batch
+  int64_t batch_size = 1;    // rows in a micro-batch
   int64_t accumulation = 1;  // micro-batches in a step
   double epochs = 3.0;       // may be a fraction; unused when max_steps is set
   int64_t max_steps = -1;    // above 0: the number of steps, whatever the epochs
   uint64_t seed = 42;
-  bool shuffle = true;     // a new permutation each epoch, keyed by (seed, epoch)
-  bool drop_last = false;  // leave out the last partial batch of an epoch
+  bool shuffle = true;           // a new permutation each epoch, keyed by (seed, epoch)
+  bool group_by_length = false;  // a shuffled epoch has rows of like length together
+  bool drop_last = false;        // leave out the last partial batch of an epoch
 };
 
 using MicroBatch = std::vector<int64_t>;  // indices of examples
@@ -28,9 +30,11 @@ using SampledStep = std::vector<MicroBatch>;
 
 class Sampler {
  public:
-  // Throws UserError when there is nothing to train on (no example, or none left by drop_last, or
-  // no step).
-  Sampler(int64_t examples, const SamplerOptions& options);
+  // Throws UserError when there is nothing to train on (no row, or none left by drop_last, or no
+  // step).
+  Sampler(std::vector<Row> rows, const SamplerOptions& options);
+
+  const std::vector<Row>& rows() const { return rows_; }
 
   int64_t steps() const { return steps_; }
   int64_t steps_per_epoch() const { return steps_per_epoch_; }
@@ -45,12 +49,14 @@ class Sampler {
   std::vector<int64_t> trained_tokens(std::span<const Example> examples) const;
 
  private:
-  int64_t examples_;
+  void order_epochs();
+
+  std::vector<Row> rows_;
   SamplerOptions options_;
   int64_t batches_per_epoch_ = 0;
   int64_t steps_per_epoch_ = 0;
   int64_t steps_ = 0;
-  std::vector<std::vector<int64_t>> orders_;  // [epochs visited][examples], empty without shuffle
+  std::vector<std::vector<int64_t>> orders_;  // [epochs visited][rows], empty without shuffle
 };
 
 // The batch of one micro-batch.

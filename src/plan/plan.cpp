@@ -95,7 +95,12 @@ Plan plan_recipe(const Recipe& recipe, const ModelConfig& config, const TargetPr
   if (recipe.data.val_size > 0 || !recipe.data.eval_dataset.empty())
     spec.eval_capacity =
         make_full_capacity(recipe.train.per_device_eval_batch_size, recipe.data.cutoff_len);
-  return make_plan(recipe, spec, profile, budget_bytes, runtime_bytes);
+  Plan plan = make_plan(recipe, spec, profile, budget_bytes, runtime_bytes);
+  if (recipe.data.packing)
+    plan.why.push_back(fmt::format(
+        "without the data, each packed row is taken to be one sample of {} tokens, all labelled",
+        recipe.data.cutoff_len));
+  return plan;
 }
 
 }  // namespace cairn

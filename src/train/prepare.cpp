@@ -66,7 +66,14 @@ PreparedData prepare_data(const Recipe& recipe, const ChatTemplate& chat_templat
   return data;
 }
 
-Sampler make_sampler(const Recipe& recipe, size_t examples) {
+// Samples are cut at cutoff_len, so each fits into a packed row.
+std::vector<Row> make_rows(const Recipe& recipe, const std::vector<Example>& examples) {
+  const std::vector<int64_t> lengths = lengths_of(examples);
+  return recipe.data.packing ? pack_rows(lengths, recipe.data.cutoff_len)
+                             : make_single_rows(lengths);
+}
+
+Sampler make_sampler(const Recipe& recipe, const std::vector<Example>& examples) {
   SamplerOptions options;
   options.batch_size = recipe.train.per_device_train_batch_size;
   options.accumulation = recipe.train.gradient_accumulation_steps;
@@ -74,7 +81,8 @@ Sampler make_sampler(const Recipe& recipe, size_t examples) {
   options.max_steps = recipe.train.max_steps.value_or(-1);
   options.seed = static_cast<uint64_t>(recipe.train.data_seed);
   options.shuffle = !recipe.data.disable_shuffling;
-  return Sampler(static_cast<int64_t>(examples), options);
+  options.group_by_length = recipe.data.group_by_length;
+  return Sampler(make_rows(recipe, examples), options);
 }
 
 void check_vocabulary(const Tokenizer& tokenizer, const ModelConfig& config) {
@@ -83,6 +91,17 @@ void check_vocabulary(const Tokenizer& tokenizer, const ModelConfig& config) {
         "the tokenizer has ids up to {}, but the model embeds {} tokens; use the tokenizer that "
         "belongs to the model",
         tokenizer.vocab_size() - 1, config.vocab));
+}
+
+std::string packing_remark(const PreparedRun& run) {
+  const std::vector<Row>& rows = run.sampler->rows();
+  const int64_t capacity = run.recipe.data.cutoff_len;
+  int64_t tokens = 0;
+  for (const Row& row : rows) tokens += row.tokens;
+  const double places = static_cast<double>(capacity) * static_cast<double>(rows.size());
+  return fmt::format("{} samples packed into {} rows of at most {} tokens: {:.1f} % filled",
+                     run.data.train.size(), rows.size(), capacity,
+                     100 * static_cast<double>(tokens) / places);
 }
 
 std::vector<std::string> remarks_of(const PreparedRun& run, const ChatTemplate& chat_template,
@@ -99,6 +118,7 @@ std::vector<std::string> remarks_of(const PreparedRun& run, const ChatTemplate& 
   if (run.data.without_label > 0)
     remarks.push_back(
         fmt::format("{} rows were left out: nothing in them would train", run.data.without_label));
+  if (run.recipe.data.packing) remarks.push_back(packing_remark(run));
   const std::vector<std::string> missing = chat_template.missing_markers(tokenizer);
   if (!missing.empty())
     remarks.push_back(fmt::format("the tokenizer has no single token for {} of template '{}'",
@@ -196,7 +216,7 @@ PreparedRun prepare_run(const Recipe& recipe) {
       ChatTemplate::named(recipe.data.template_name.empty() ? "empty" : recipe.data.template_name);
 
   run.data = prepare_data(recipe, chat_template, tokenizer);
-  run.sampler = make_sampler(recipe, run.data.train.size());
+  run.sampler = make_sampler(recipe, run.data.train);
   run.spec.capacity = run.sampler->capacity(run.data.train);
   if (!run.data.validation.empty()) {
     Capacity capacity;

@@ -58,6 +58,9 @@ struct DataRecipe {
   bool mask_history = false;
   std::string default_system;  // empty: the template's own
   bool disable_shuffling = false;
+  bool packing = false;          // resolved: on if neat_packing is
+  bool neat_packing = false;     // the same here: packed samples never see each other
+  bool group_by_length = false;  // unless disable_shuffling
   bool operator==(const DataRecipe&) const = default;
 };
 

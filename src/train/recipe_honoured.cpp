@@ -60,7 +60,10 @@ std::vector<RecipeKey> data_keys() {
           honoured("train_on_prompt", data, &DataRecipe::train_on_prompt),
           honoured("mask_history", data, &DataRecipe::mask_history),
           honoured("default_system", data, &DataRecipe::default_system),
-          honoured("disable_shuffling", data, &DataRecipe::disable_shuffling)};
+          honoured("disable_shuffling", data, &DataRecipe::disable_shuffling),
+          honoured("packing", data, &DataRecipe::packing),
+          honoured("neat_packing", data, &DataRecipe::neat_packing),
+          honoured("group_by_length", data, &DataRecipe::group_by_length)};
 }
 
 std::vector<RecipeKey> train_keys() {

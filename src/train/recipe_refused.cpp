@@ -58,10 +58,6 @@ std::vector<RecipeKey> method_keys() {
 
 std::vector<RecipeKey> data_keys() {
   return {
-      refused_unless("packing", false,
-                     "leave it out: samples are padded to the longest of their batch"),
-      refused_unless("neat_packing", false,
-                     "leave it out: samples are padded to the longest of their batch"),
       refused_unless("streaming", false, "use max_samples to read less of a data set"),
       refused_unless("mix_strategy", std::string("concat"), "data sets are joined in their order"),
       refused("interleave_probs", "data sets are joined in their order"),
@@ -70,8 +66,6 @@ std::vector<RecipeKey> data_keys() {
       refused("tool_format", "leave it out: the template's own form is used"),
       refused_unless("enable_thinking", true, "use a template without thoughts"),
       refused_unless("preserve_thinking", false, "leave it out"),
-      refused_unless("group_by_length", false,
-                     "leave it out: memory is planned for the longest batch"),
       refused_unless("dataloader_drop_last", false, "the last, smaller batch is trained on too"),
       refused_unless("label_smoothing_factor", 0.0, "the loss here is plain cross-entropy"),
       refused("neftune_noise_alpha", "leave it out"),

@@ -96,6 +96,7 @@ void resolve_recipe(Recipe& recipe, const GivenKeys& keys) {
   if (recipe.memory.memory_budget && !is_given(keys, "gradient_checkpointing") &&
       !is_given(keys, "disable_gradient_checkpointing") && !is_given(keys, "use_unsloth_gc"))
     recipe.memory.checkpointing = *parse_policy("auto");
+  if (recipe.data.neat_packing) recipe.data.packing = true;
   // Weights trained in bf16 make no sense of activations in f32.
   if (train.trained_precision == TrainedPrecision::pure_bf16) train.bf16 = true;
 }
@@ -133,6 +134,10 @@ void note_overridden_keys(Recipe& recipe, const GivenKeys& keys) {
   note_if(recipe.output.save_strategy != IntervalStrategy::steps &&
               recipe.output.save_steps != defaults.output.save_steps,
           "save_steps", "save_strategy is not steps");
+  note_if(recipe.data.neat_packing && !is_on(keys, "packing"), "packing",
+          "neat_packing packs whatever it says");
+  note_if(recipe.data.group_by_length && recipe.data.disable_shuffling, "group_by_length",
+          "disable_shuffling keeps the order of the data");
   if (method.finetuning_type != FinetuningType::full) return;
   const char* full = "finetuning_type: full trains every weight and has no adapter";
   note_if(method.lora_rank != defaults.method.lora_rank, "lora_rank", full);

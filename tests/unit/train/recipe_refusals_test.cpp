@@ -65,6 +65,7 @@ TEST(RecipeRefusals, a_wrong_type_or_range_says_what_is_expected) {
       {"lora_rank: 8.5", {"lora_rank", "an integer of at least 1", "'8.5'"}},
       {"lora_rank: 0", {"an integer of at least 1"}},
       {"lora_rank: [8]", {"a list"}},
+      {"packing: 2", {"packing", "true or false", "'2'"}},
       {"bf16: maybe", {"true or false", "'maybe'"}},
       {"warmup_ratio: 1.5", {"from 0 to 1"}},
       {"adam_beta2: 1", {"up to but not including 1"}},
@@ -90,13 +91,12 @@ TEST(RecipeRefusals, a_wrong_type_or_range_says_what_is_expected) {
 TEST(RecipeRefusals, what_this_version_lacks_is_refused_by_name) {
   expect_refusals({
       {"stage: dpo", {"stage", "'dpo'", "available: sft"}},
+      {"stage: pt\nneat_packing: true", {"stage", "'pt'", "available: sft"}},
       {"finetuning_type: freeze", {"'freeze'", "available: lora, full"}},
       {"optim: paged_adamw_8bit", {"'paged_adamw_8bit'", "adamw_torch"}},
       {"lr_scheduler_type: polynomial", {"'polynomial'", "cosine"}},
       {"fp16: true", {"fp16", "bf16"}},
       {"quantization_bit: 4", {"quantization_bit", "'4'"}},
-      {"packing: true", {"packing"}},
-      {"neat_packing: true", {"neat_packing"}},
       {"deepspeed: ds_z3_config.json", {"deepspeed", "one process"}},
       {"deepspeed: {stage: 3}", {"a mapping"}},
       {"lora_dropout: 0.05", {"lora_dropout", "'0.05'"}},
@@ -111,7 +111,7 @@ TEST(RecipeRefusals, what_this_version_lacks_is_refused_by_name) {
 TEST(RecipeRefusals, a_refused_key_is_taken_when_it_asks_for_what_happens_anyway) {
   EXPECT_EQ(
       refusal_of(
-          "packing: false\nlora_dropout: 0\nfp16: false\ndeepspeed: null\n"
+          "streaming: false\nlora_dropout: 0\nfp16: false\ndeepspeed: null\n"
           "use_dora: false\ngradient_checkpointing: true\n"
           "disable_gradient_checkpointing: false\nmix_strategy: concat\nquantization_bit: null\n"),
       "(read)");

@@ -151,6 +151,16 @@ TEST(Recipe, pure_bf16_sets_the_precision_of_weights_and_activations) {
             TrainedPrecision::mixed);
 }
 
+TEST(Recipe, packing_is_off_unless_either_key_asks_for_it) {
+  EXPECT_FALSE(parsed("").data.packing);
+  EXPECT_FALSE(parsed("packing: null").data.packing);
+  EXPECT_TRUE(parsed("packing: true").data.packing);
+  EXPECT_FALSE(parsed("packing: true").data.neat_packing);
+  EXPECT_TRUE(parsed("neat_packing: true").data.packing);
+  EXPECT_TRUE(parsed("neat_packing: true").notes.empty());
+  EXPECT_TRUE(parsed("group_by_length: true").data.group_by_length);
+}
+
 TEST(Recipe, cairns_own_keys_are_read) {
   const Recipe recipe = parsed(
       "memory_budget: 24GiB\nloss_chunk: 512\nthreads: auto\ndevice: cpu\n"
@@ -183,6 +193,9 @@ TEST(Recipe, a_key_that_another_overrides_leaves_a_note) {
   EXPECT_EQ(noted_keys(parsed("max_steps: 5\nnum_train_epochs: 2")), Names{"num_train_epochs"});
   EXPECT_EQ(noted_keys(parsed("warmup_steps: 5\nwarmup_ratio: 0.1")), Names{"warmup_ratio"});
   EXPECT_EQ(noted_keys(parsed("finetuning_type: full\nlora_rank: 16")), Names{"lora_rank"});
+  EXPECT_EQ(noted_keys(parsed("neat_packing: true\npacking: false")), Names{"packing"});
+  EXPECT_EQ(noted_keys(parsed("group_by_length: true\ndisable_shuffling: true")),
+            Names{"group_by_length"});
   EXPECT_TRUE(parsed("max_steps: -1\nnum_train_epochs: 2").notes.empty());
 }
 
@@ -192,7 +205,8 @@ TEST(Recipe, printing_and_reading_back_gives_the_same_recipe) {
       "default_system: \"Say \\\"hi\\\":\\n# 'null' \xC3\xA4\"\noutput_dir: 'null'\n"
       "memory_budget: 24GiB\nmax_steps: 7\neval_strategy: epoch\ntrained_precision: mixed\n"
       "bf16: true\ngradient_checkpointing: none\nthreads: 2\nlogging_steps: 0.01\n"
-      "template: -x\ndataset_dir: 'a: b'\nwarmup_steps: 0.05\nsave_strategy: no\nseed: 7\n");
+      "template: -x\ndataset_dir: 'a: b'\nwarmup_steps: 0.05\nsave_strategy: no\nseed: 7\n"
+      "neat_packing: true\ngroup_by_length: true\n");
   const Recipe from_yaml = parse_recipe(to_yaml(recipe));
   EXPECT_TRUE(same_but_for_notes(recipe, from_yaml)) << to_yaml(recipe) << to_yaml(from_yaml);
   const Recipe from_json = parse_recipe(to_json(recipe), RecipeFormat::json);
