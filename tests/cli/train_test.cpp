@@ -134,6 +134,34 @@ TEST_F(Program, trains_every_weight_and_writes_a_model_that_it_reads_again) {
   EXPECT_EQ(answer.exit_code, 0) << answer.output;
 }
 
+// "trained 5 steps, 120 tokens with labels"
+std::string trained_tokens_of(const std::string& output) {
+  const size_t end = output.find(" tokens with labels");
+  return end == output.npos ? "" : output.substr(0, end).substr(output.rfind(' ', end - 1) + 1);
+}
+
+TEST_F(Program, packed_it_trains_the_same_tokens_and_measures_what_it_predicted) {
+  const Outcome plain = cairn("train recipe.yaml");
+  ASSERT_EQ(plain.exit_code, 0) << plain.output;
+  ASSERT_NE(trained_tokens_of(plain.output), "");
+  for (const char* key : {"packing=true", "neat_packing=true"}) {
+    const Outcome packed = cairn(std::string("train recipe.yaml ") + key);
+    ASSERT_EQ(packed.exit_code, 0) << packed.output;
+    EXPECT_NE(packed.output.find("20 samples packed into "), std::string::npos) << packed.output;
+    EXPECT_NE(packed.output.find(" rows of at most 256 tokens"), std::string::npos);
+    EXPECT_EQ(trained_tokens_of(packed.output), trained_tokens_of(plain.output));
+    const nlohmann::json ledger = read("out/ledger.json");
+    EXPECT_EQ(ledger["predicted"], ledger["measured"]);
+  }
+}
+
+TEST_F(Program, grouped_by_length_it_measures_what_it_predicted) {
+  const Outcome outcome = cairn("train recipe.yaml group_by_length=true");
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.output;
+  const nlohmann::json ledger = read("out/ledger.json");
+  EXPECT_EQ(ledger["predicted"], ledger["measured"]);
+}
+
 TEST_F(Program, plans_the_run_that_train_executes) {
   const Outcome plan = cairn("plan recipe.yaml --json 2>/dev/null");
   ASSERT_EQ(plan.exit_code, 0) << plan.output;

@@ -1,6 +1,7 @@
 #include "support/gradient_run.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "model/loading.h"
 #include "numeric/bfloat16.h"
@@ -69,6 +70,17 @@ const NamedGradient& GradientResult::of(const std::string& name) const {
                                   [&](const NamedGradient& g) { return g.name == name; });
   CAIRN_CHECK(found != gradients.end(), "[test] wanted a gradient of '{}', got none", name);
   return *found;
+}
+
+double relative_difference(const NamedGradient& a, const NamedGradient& b) {
+  CAIRN_CHECK(a.values.size() == b.values.size(), "[test] wanted gradients of {}, got {} and {}",
+              a.name, a.values.size(), b.values.size());
+  double squares = 0, difference = 0;
+  for (size_t i = 0; i < a.values.size(); ++i) {
+    squares += std::pow(static_cast<double>(a.values[i]), 2);
+    difference += std::pow(static_cast<double>(a.values[i]) - b.values[i], 2);
+  }
+  return difference == 0 ? 0 : std::sqrt(difference / squares);
 }
 
 GradientResult run_gradients(const GradientRun& run, Backend& backend) {

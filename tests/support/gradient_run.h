@@ -35,6 +35,9 @@ struct GradientResult {
   const NamedGradient& of(const std::string& name) const;
 };
 
+// The norm of the difference over the norm of `a`.
+double relative_difference(const NamedGradient& a, const NamedGradient& b);
+
 GradientResult run_gradients(const GradientRun& run, Backend& backend);
 
 // A parameter's value or gradient as f32 on the host.

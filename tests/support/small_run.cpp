@@ -5,6 +5,7 @@
 
 #include "base/random.h"
 #include "files/page_file.h"
+#include "data/sampler.h"
 #include "numeric/bfloat16.h"
 
 namespace cairn::test {
@@ -48,6 +49,16 @@ std::vector<float> read_values(const Parameter& parameter) {
 }
 
 }  // namespace
+
+std::vector<Example> make_examples(uint64_t seed, int64_t vocab, int64_t count, int64_t longest) {
+  Dice dice(seed);
+  std::vector<Example> examples;
+  for (int64_t i = 0; i < count; ++i) {
+    examples.push_back(make_example(dice, vocab, longest));
+    examples.back().labels.back() = examples.back().ids.back();
+  }
+  return examples;
+}
 
 std::vector<Batch> make_batches(uint64_t seed, int64_t vocab, int64_t count, int64_t examples,
                                 int64_t longest) {
@@ -143,6 +154,22 @@ SmallRun make_small_run(uint64_t seed) {
   if (dice.below(2) == 0)
     run.eval = make_batches(seed * 10 + 9, run.spec.model.config.vocab, 2, 2, 40);
   set_capacity(run);
+  return run;
+}
+
+SmallRun make_packed_run(uint64_t seed) {
+  SmallRun run = make_small_run(seed);
+  const std::vector<Example> examples = make_examples(seed, run.spec.model.config.vocab, 14, 40);
+  const Sampler sampler(
+      pack_rows(lengths_of(examples), 64),
+      {.batch_size = 2, .accumulation = run.accumulation, .epochs = 1, .seed = seed});
+  run.steps.clear();
+  for (int64_t index = 0; index < sampler.steps(); ++index) {
+    std::vector<Batch>& step = run.steps.emplace_back();
+    for (const MicroBatch& micro_batch : sampler.step(index))
+      step.push_back(make_batch(examples, micro_batch));
+  }
+  run.spec.capacity = sampler.capacity(examples);
   return run;
 }
 

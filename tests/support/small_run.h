@@ -23,6 +23,11 @@ struct SmallRun {
 SmallRun make_small_run(uint64_t seed);
 // The shape alone, tiny but ragged.
 ModelConfig make_small_config(uint64_t seed);
+// A run of that shape whose micro-batches are packed rows, drawn by a sampler that also says the
+// capacity.
+SmallRun make_packed_run(uint64_t seed);
+// Examples with random ids and prompts, `longest` tokens each at most.
+std::vector<Example> make_examples(uint64_t seed, int64_t vocab, int64_t count, int64_t longest);
 // Batches of examples with random ids and prompts; `longest` tokens each at most.
 std::vector<Batch> make_batches(uint64_t seed, int64_t vocab, int64_t count, int64_t examples,
                                 int64_t longest);
