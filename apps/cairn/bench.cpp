@@ -10,12 +10,19 @@ namespace cairn::program {
 Command add_bench(CLI::App& app) {
   auto options = std::make_shared<BenchOptions>();
   auto what = std::make_shared<std::string>();
-  app.add_option("what", *what, "gemm or step")->required();
-  app.add_option("--model", options->model, "step: a known name or a config.json; random weights");
+  app.add_option("what", *what, "gemm, step or packing")->required();
+  app.add_option("--model", options->model,
+                 "step: a known name or a config.json; packing: a folder or GGUF with a tokenizer; "
+                 "random weights");
   app.add_option("--method", options->methods, "step: lora, full")->delimiter(',');
   app.add_option("--shape", options->shapes, "step: samples x tokens, such as 8x256")
       ->delimiter(',');
-  app.add_option("--checkpointing", options->checkpointing, "step: none or block");
+  app.add_option("--checkpointing", options->checkpointing, "step, packing: none or block")
+      ->check(CLI::IsMember({"none", "block"}));
+  app.add_option("--data", options->data, "packing: a data set, .json or .jsonl");
+  app.add_option("--template", options->chat_template, "packing: of the samples");
+  app.add_option("--seq", options->sequence, "packing: tokens of a row")
+      ->check(CLI::Range(2, 1 << 20));
   app.add_option("--threads", options->threads, "0: all cores");
   app.add_option("--repeats", options->repeats, "runs of each; the median counts")
       ->check(CLI::Range(1, 1000));
@@ -23,7 +30,9 @@ Command add_bench(CLI::App& app) {
   return [options, what] {
     if (*what == "gemm") return bench_gemm(*options);
     if (*what == "step") return bench_step(*options);
-    throw UserError(fmt::format("there is no measurement '{}'; choose gemm or step", *what));
+    if (*what == "packing") return bench_packing(*options);
+    throw UserError(
+        fmt::format("there is no measurement '{}'; choose gemm, step or packing", *what));
   };
 }
 

@@ -13,6 +13,9 @@ struct BenchOptions {
   std::vector<std::string> methods = {"lora", "full"};
   std::vector<std::string> shapes = {"8x256", "1x2048"};
   std::string checkpointing = "none";
+  std::string data;
+  std::string chat_template = "chatml";
+  int64_t sequence = 2048;  // tokens of a packed row
   int threads = 0;
   int repeats = 5;
   bool json = false;
@@ -20,5 +23,6 @@ struct BenchOptions {
 
 int bench_gemm(const BenchOptions& options);
 int bench_step(const BenchOptions& options);
+int bench_packing(const BenchOptions& options);
 
 }  // namespace cairn::program

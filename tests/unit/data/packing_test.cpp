@@ -76,8 +76,8 @@ void expect_partition(const std::vector<Row>& rows, const Lengths& lengths, int6
 }
 
 TEST(Packing, an_example_goes_into_the_fullest_row_with_room) {
-  // 7 | 6 | 3 joins the 7 | 4 joins the 6.
-  EXPECT_EQ(pack_rows(Lengths{3, 6, 4, 7}, 10), (std::vector<Row>{{{0, 3}, 10}, {{1, 2}, 10}}));
+  // 7 | 5 | 4 joins the 5 | 1 joins them, though the 7 is the first with room for it.
+  EXPECT_EQ(pack_rows(Lengths{1, 5, 4, 7}, 10), (std::vector<Row>{{{0, 1, 2}, 10}, {{3}, 7}}));
 }
 
 TEST(Packing, of_equals_the_first_goes_first) {
