@@ -33,8 +33,8 @@ struct Gemm {
 
 // Attention over rows joined end to end: segment s holds queries cu_queries[s] .. cu_queries[s+1]
 // and keys cu_keys[s] .. cu_keys[s+1]. Causal, aligned bottom right: query i of a segment with Q
-// queries and K keys sees keys j <= i + K - Q. Query head h reads key/value head h / (heads /
-// kv_heads).
+// queries and K keys sees keys j <= i + K - Q, of those the last `window`. Query head h reads
+// key/value head h / (heads / kv_heads).
 struct Attention {
   ConstView q;           // [tokens, heads, head_dim], f32 or bf16
   ConstView k;           // [kv_tokens, kv_heads, head_dim]
@@ -42,6 +42,8 @@ struct Attention {
   ConstView cu_queries;  // [segments + 1] i32
   ConstView cu_keys;     // [segments + 1] i32
   float scale = 1;       // of the scores, before softmax
+  float softcap = 0;     // c: a scaled score s becomes c * tanh(s / c) before the mask; 0: it stays
+  int64_t window = 0;    // keys that a query sees at most, its own included; 0: all
 };
 
 struct AdamW {

@@ -13,6 +13,9 @@ void check_inputs(std::string_view op, const Attention& attention) {
   CAIRN_CHECK(k[1] > 0 && q[1] % k[1] == 0 && q[2] == k[2],
               "[{}] wanted query heads in whole groups of key heads of one size, got {} and {}", op,
               q.to_string(), k.to_string());
+  CAIRN_CHECK(attention.window >= 0 && attention.softcap >= 0,
+              "[{}] wanted a window and a softcap of at least 0, got {} and {}", op,
+              attention.window, attention.softcap);
   check_shape(op, "v", attention.v, k);
   check_float(op, "q", attention.q);
   check_float(op, "k", attention.k);

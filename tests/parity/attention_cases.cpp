@@ -34,13 +34,15 @@ void add_inputs(OpCase& op, const Inputs& in) {
   op.add("cu_keys", in.cu_keys);
 }
 
-Attention attention_of(const std::vector<View>& v, double scale) {
+Attention attention_of(const std::vector<View>& v, const reference::AttentionSizes& s) {
   return {.q = v[0],
           .k = v[1],
           .v = v[2],
           .cu_queries = v[3],
           .cu_keys = v[4],
-          .scale = static_cast<float>(scale)};
+          .scale = static_cast<float>(s.scale),
+          .softcap = static_cast<float>(s.softcap),
+          .window = s.window};
 }
 
 OpCase forward_case(const std::string& name, const reference::AttentionSizes& s, DType dtype) {
@@ -51,8 +53,8 @@ OpCase forward_case(const std::string& name, const reference::AttentionSizes& s,
   op.add("out", HostTensor(dtype, in.q.shape())).expect(want.out, s.kv_tokens() + s.head_dim);
   op.add("log_sum_exp", HostTensor(DType::f32, {s.tokens(), s.heads}))
       .expect(want.log_sum_exp, s.kv_tokens() + s.head_dim);
-  op.call = [scale = s.scale](const Exec& exec, const std::vector<View>& v) {
-    ops::attention_forward(exec, attention_of(v, scale), v[5], v[6]);
+  op.call = [s](const Exec& exec, const std::vector<View>& v) {
+    ops::attention_forward(exec, attention_of(v, s), v[5], v[6]);
   };
   return op;
 }
@@ -76,9 +78,8 @@ OpCase backward_case(const std::string& name, const reference::AttentionSizes& s
   op.add("d_q", HostTensor(DType::f32, in.q.shape())).expect(want.d_q, length);
   op.add("d_k", HostTensor(DType::f32, in.k.shape())).expect(want.d_k, length);
   op.add("d_v", HostTensor(DType::f32, in.k.shape())).expect(want.d_v, length);
-  op.call = [scale = s.scale](const Exec& exec, const std::vector<View>& v) {
-    ops::attention_backward(exec, attention_of(v, scale), v[5], v[6], v[7], v[8], v[9], v[10],
-                            v[11]);
+  op.call = [s](const Exec& exec, const std::vector<View>& v) {
+    ops::attention_backward(exec, attention_of(v, s), v[5], v[6], v[7], v[8], v[9], v[10], v[11]);
   };
   return op;
 }
@@ -97,6 +98,8 @@ std::vector<OpCase> attention_cases() {
   both("one_token", {1, 1, 4, {0, 1}, {0, 1}, 0.5});
   both("packed_grouped", {6, 2, 16, {0, 5, 5, 42, 107}, {0, 5, 5, 42, 107}, 0.25});
   both("after_a_cache", {2, 2, 40, {0, 3, 4}, {0, 33, 71}, 0.158});
+  both("windowed", {6, 2, 16, {0, 5, 42, 182}, {0, 5, 42, 182}, 0.25, 0, 37});
+  both("capped", {4, 2, 24, {0, 9, 79}, {0, 9, 79}, 0.2, 1.5, 0});
   return cases;
 }
 

@@ -19,6 +19,8 @@ struct AttentionSizes {
   int64_t heads = 1, kv_heads = 1, head_dim = 1;
   std::vector<int32_t> cu_queries, cu_keys;
   double scale = 1;
+  double softcap = 0;  // 0: none
+  int64_t window = 0;  // 0: none
 
   int64_t tokens() const { return cu_queries.back(); }
   int64_t kv_tokens() const { return cu_keys.back(); }
@@ -34,11 +36,13 @@ struct AttentionGradients {
   Bounded<T> delta, d_q, d_k, d_v;
 };
 
-// Probabilities of one query: row `query` of q and head, over the keys [first, first + count).
+// Probabilities of one query: row `query` of q and head, over the keys from `first_key` on, which
+// is key `first_column` of its segment.
 template <typename T>
 struct AttentionRow {
-  int64_t query = 0, head = 0, kv_head = 0, first_key = 0;
+  int64_t query = 0, head = 0, kv_head = 0, first_key = 0, first_column = 0;
   std::vector<T> probability;
+  std::vector<T> slope;  // of a capped score by its scaled score
   T log_sum_exp = std::numeric_limits<double>::infinity();
   double sensitivity = 1;  // relative error of a probability per relative error of a score's terms
 };
@@ -57,9 +61,11 @@ void for_each_attention_row(const AttentionSizes& s, const std::vector<T>& q,
         row.query = s.cu_queries[segment] + i;
         row.head = head;
         row.kv_head = head / (s.heads / s.kv_heads);
-        row.first_key = s.cu_keys[segment];
+        const int64_t end = std::min(keys, i + 1 + keys - queries);
+        if (s.window > 0) row.first_column = std::max<int64_t>(0, end - s.window);
+        row.first_key = s.cu_keys[segment] + row.first_column;
         double largest = -std::numeric_limits<double>::infinity();
-        for (int64_t j = 0; j < std::min(keys, i + 1 + keys - queries); ++j) {
+        for (int64_t j = 0; j < end - row.first_column; ++j) {
           T score = 0;
           double terms = 0;
           for (int64_t c = 0; c < s.head_dim; ++c) {
@@ -69,6 +75,9 @@ void for_each_attention_row(const AttentionSizes& s, const std::vector<T>& q,
             score += term;
             terms += std::abs(term);
           }
+          const T tangent = s.softcap > 0 ? std::tanh(score / s.softcap) : T(0);
+          if (s.softcap > 0) score = s.softcap * tangent;
+          row.slope.push_back(T(1) - tangent * tangent);
           row.probability.push_back(score);
           largest = std::max(largest, std::real(score));
           row.sensitivity = std::max(row.sensitivity, 1 + terms);
@@ -137,7 +146,7 @@ AttentionGradients<T> attention_backward(const AttentionSizes& s, const std::vec
         const T d_v = p * at(d_out, query + c);
         g.d_v.add(key + c, d_v, row.sensitivity * std::abs(d_v));
       }
-      const T d_score = p * (d_p - at(g.delta.value, index)) * s.scale;
+      const T d_score = p * (d_p - at(g.delta.value, index)) * row.slope[j] * s.scale;
       const double terms = row.sensitivity * std::abs(p) * s.scale *
                            (d_p_terms + g.delta.magnitude[static_cast<size_t>(index)]);
       for (int64_t c = 0; c < s.head_dim; ++c) {

@@ -118,6 +118,11 @@ HWY_INLINE float sum_of(int64_t count, const Term& term) {
 // e^x for x up to 88; a NaN stays one, where Highway's answers 0.
 HWY_INLINE V32 exponential(V32 x) { return hn::IfThenElse(hn::IsNaN(x), x, hn::Exp(F32(), x)); }
 
+// tanh(x); a NaN stays one.
+HWY_INLINE V32 hyperbolic_tangent(V32 x) {
+  return hn::IfThenElse(hn::IsNaN(x), x, hn::Tanh(F32(), x));
+}
+
 // 1 / (1 + e^-x), without overflow at either end.
 HWY_INLINE V32 sigmoid(V32 x) {
   const V32 one = hn::Set(F32(), 1.0f);

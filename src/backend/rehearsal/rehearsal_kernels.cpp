@@ -8,6 +8,12 @@
 namespace cairn {
 namespace {
 
+// Keys seen by queries that see 1, 2, ..., `longest` of them, at most `window` each.
+double pairs_up_to(double longest, double window) {
+  const double growing = std::min(longest, window);
+  return growing * (growing + 1) / 2 + (longest - growing) * window;
+}
+
 // Two products of every query with the keys it sees.
 double attention_flops(const Attention& attention) {
   // Segments cannot be read here; they are taken to be of one length.
@@ -15,8 +21,10 @@ double attention_flops(const Attention& attention) {
   const double queries = static_cast<double>(attention.q.shape()[0]) / segments;
   const double keys = static_cast<double>(attention.k.shape()[0]) / segments;
   const auto width = static_cast<double>(attention.q.columns());
-  // The last `queries` of `keys` positions: all earlier keys, and half of their own square.
-  const double pairs = queries * (keys - queries) + queries * (queries + 1) / 2;
+  const double window =
+      attention.window > 0 ? static_cast<double>(attention.window) : std::max(keys, 1.0);
+  // The queries are the last of `keys` positions.
+  const double pairs = pairs_up_to(keys, window) - pairs_up_to(keys - queries, window);
   return 4 * segments * pairs * width;
 }
 

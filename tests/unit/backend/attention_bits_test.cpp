@@ -12,17 +12,20 @@ std::string all_bytes(const AttentionOperands& o) {
 }
 
 TEST(AttentionBits, do_not_depend_on_the_number_of_threads) {
-  for (DType storage : {DType::f32, DType::bf16}) {
-    const AttentionCase spec{{{700, 700}, {1, 1}, {0, 3}, {90, 300}, {300, 90}}, 9, 3, 64, storage};
-    std::string one;
-    for (int threads : {1, 2, 3, 2, 8}) {
-      AttentionOperands operands(spec);
-      operands.forward(threads);
-      operands.backward(threads);
-      if (one.empty()) one = all_bytes(operands);
-      ASSERT_EQ(all_bytes(operands) == one, true) << threads << " threads";
+  for (DType storage : {DType::f32, DType::bf16})
+    for (int64_t window : {0, 1, 100, 257}) {
+      AttentionCase spec{{{700, 700}, {1, 1}, {0, 3}, {90, 300}, {300, 90}}, 9, 3, 64, storage};
+      spec.window = window;
+      spec.softcap = window == 100 ? 2.0f : 0.0f;
+      std::string one;
+      for (int threads : {1, 2, 3, 2, 8}) {
+        AttentionOperands operands(spec);
+        operands.forward(threads);
+        operands.backward(threads);
+        if (one.empty()) one = all_bytes(operands);
+        ASSERT_EQ(all_bytes(operands) == one, true) << threads << " threads, " << spec.to_string();
+      }
     }
-  }
 }
 
 // Copies one segment's rows of `from` into the whole of `to`.
@@ -38,11 +41,14 @@ TEST(AttentionBits, a_packed_segment_equals_the_segment_alone) {
                                 group * 2,
                                 2,
                                 64,
-                                storage});
+                                storage,
+                                group == 3 ? 70 : 0});
       packed.forward(2);
       packed.backward(2);
       for (size_t i = 0; i < packed.spec.segments.size(); ++i) {
-        AttentionOperands alone({{packed.spec.segments[i]}, group * 2, 2, 64, storage});
+        AttentionCase one = packed.spec;
+        one.segments = {packed.spec.segments[i]};
+        AttentionOperands alone(one);
         const int64_t q0 = packed.sizes.cu_queries[i], q1 = packed.sizes.cu_queries[i + 1];
         const int64_t k0 = packed.sizes.cu_keys[i], k1 = packed.sizes.cu_keys[i + 1];
         take_rows(packed.q, q0, q1, alone.q);
@@ -63,10 +69,11 @@ TEST(AttentionBits, a_packed_segment_equals_the_segment_alone) {
 // Decoding against a cache: each query alone repeats its row of the whole sequence.
 TEST(AttentionBits, a_query_alone_repeats_its_row) {
   for (int64_t group : {1, 3}) {
-    AttentionOperands whole({{{150, 150}}, group * 2, 2, 64, DType::bf16});
+    const int64_t window = group == 3 ? 70 : 0;
+    AttentionOperands whole({{{150, 150}}, group * 2, 2, 64, DType::bf16, window});
     whole.forward(2);
     for (int64_t i = 0; i < 150; ++i) {
-      AttentionOperands one({{{1, i + 1}}, group * 2, 2, 64, DType::bf16});
+      AttentionOperands one({{{1, i + 1}}, group * 2, 2, 64, DType::bf16, window});
       take_rows(whole.q, i, i + 1, one.q);
       take_rows(whole.k, 0, i + 1, one.k);
       take_rows(whole.v, 0, i + 1, one.v);

@@ -102,15 +102,17 @@ struct AttentionCase {
   std::vector<Lengths> segments;
   int64_t heads = 1, kv_heads = 1, head_dim = 64;
   DType storage = DType::f32;
+  int64_t window = 0;
+  float softcap = 0;
 
   std::string to_string() const {
-    std::string text = fmt::format("heads={}/{} head_dim={} {} segments", heads, kv_heads, head_dim,
-                                   name_of(storage));
+    std::string text = fmt::format("heads={}/{} head_dim={} {} window={} softcap={} segments",
+                                   heads, kv_heads, head_dim, name_of(storage), window, softcap);
     for (const Lengths& s : segments) text += fmt::format(" {}x{}", s.queries, s.keys);
     return text;
   }
   reference::AttentionSizes sizes() const {
-    reference::AttentionSizes s{heads, kv_heads, head_dim, {0}, {0}, scale()};
+    reference::AttentionSizes s{heads, kv_heads, head_dim, {0}, {0}, scale(), softcap, window};
     for (const Lengths& segment : segments) {
       s.cu_queries.push_back(s.cu_queries.back() + static_cast<int32_t>(segment.queries));
       s.cu_keys.push_back(s.cu_keys.back() + static_cast<int32_t>(segment.keys));
@@ -150,8 +152,14 @@ struct AttentionOperands {
       return ConstView(reinterpret_cast<const std::byte*>(values.data()), DType::i32,
                        {static_cast<int64_t>(values.size())});
     };
-    return {q.view(),    k.view(), v.view(), list(sizes.cu_queries), list(sizes.cu_keys),
-            spec.scale()};
+    return {.q = q.view(),
+            .k = k.view(),
+            .v = v.view(),
+            .cu_queries = list(sizes.cu_queries),
+            .cu_keys = list(sizes.cu_keys),
+            .scale = spec.scale(),
+            .softcap = spec.softcap,
+            .window = spec.window};
   }
 
   void forward(int threads) {

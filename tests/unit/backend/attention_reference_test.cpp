@@ -32,10 +32,31 @@ TEST(AttentionReference, three_tokens_worked_by_hand) {
   expect_vector(g.d_v.value, {1.3213121, -.5829181, -.4432756, .6622027, -.1280365, .1707154});
 }
 
+// The same tokens with scores capped at 2, and with a window of two keys.
+TEST(AttentionReference, capped_and_windowed_tokens_worked_by_hand) {
+  AttentionSizes sizes{1, 1, 2, {0, 3}, {0, 3}, 1 / std::sqrt(2.0), 2};
+  const std::vector<double> q = {1, .5, -.5, 2, .25, -1}, k = {.5, 1, 1.5, -.5, -1, .75},
+                            v = {1, 2, -1, .5, .5, -2}, d_out = {1, -1, .5, .25, -.75, 1};
+  const auto part = [](const std::vector<double>& values, int64_t begin) {
+    return std::vector<double>(values.begin() + begin, values.begin() + begin + 2);
+  };
+  const auto capped = attention_forward(sizes, q, k, v);
+  expect_vector(part(capped.out.value, 4), {-.3541298, .345606});
+  expect_vector(capped.log_sum_exp.value, {.6790462, 1.2054598, 1.0569772});
+  const auto g = attention_backward(sizes, q, k, v, capped.out.value, d_out);
+  expect_vector(part(g.d_q.value, 4), {.7587472, -.2985915});
+  expect_vector(part(g.d_k.value, 0), {-.0108096, .0432385});
+  expect_vector(part(g.d_v.value, 0), {1.3070893, -.5841462});
+  sizes.softcap = 0;
+  sizes.window = 2;
+  const auto windowed = attention_forward(sizes, q, k, v);
+  expect_vector(part(windowed.out.value, 4), {-.6852239, -.0246269});
+  EXPECT_NEAR(windowed.log_sum_exp.value[2], .8542519, 2 * kPrinted);
+}
+
 // The loss is the sum of d_out * out; a complex step of 1e-30 has no cancellation.
-TEST(AttentionReference, gradients_are_derivatives) {
+void expect_derivatives(const AttentionSizes& sizes) {
   using Complex = std::complex<double>;
-  const AttentionSizes sizes{4, 2, 3, {0, 3, 4, 4, 8}, {0, 5, 5, 6, 8}, 0.7};
   const auto random = [&](int64_t count, uint64_t stream) {
     std::vector<double> values;
     for (int64_t i = 0; i < count; ++i)
@@ -61,6 +82,14 @@ TEST(AttentionReference, gradients_are_derivatives) {
       EXPECT_NEAR((*gradients[input])[i], slope, half_the_digits)
           << "input " << input << " at " << i;
     }
+}
+
+TEST(AttentionReference, gradients_are_derivatives) {
+  const AttentionSizes plain{4, 2, 3, {0, 3, 4, 4, 8}, {0, 5, 5, 6, 8}, 0.7};
+  AttentionSizes capped = plain, windowed = plain;
+  capped.softcap = 1.5;
+  windowed.window = 2;
+  for (const AttentionSizes& sizes : {plain, capped, windowed}) expect_derivatives(sizes);
 }
 
 }  // namespace

@@ -53,6 +53,38 @@ TEST(Attention, long_segments_match_float64) {
   expect_right({{{333, 517}}, 1, 1, 128, DType::bf16}, 2);
 }
 
+// Windows of one key, inside a tile, a tile, past one, and past the segment.
+TEST(Attention, windows_match_float64) {
+  for (DType storage : kStorage)
+    for (int64_t window : {1, 2, 17, 63, 64, 65, 128, 129, 200, 1000})
+      for (int64_t group : {1, 3})
+        expect_right({{{300, 300}, {1, 1}, {0, 0}, {65, 65}, {130, 130}, {31, 31}},
+                      2 * group,
+                      2,
+                      32,
+                      storage,
+                      window},
+                     2);
+}
+
+TEST(Attention, windows_where_queries_and_keys_differ_in_length) {
+  for (int64_t window : {1, 40, 64, 150})
+    expect_right({{{1, 300}, {5, 270}, {70, 5}, {0, 9}, {9, 0}, {130, 400}, {300, 70}},
+                  4,
+                  2,
+                  64,
+                  DType::bf16,
+                  window},
+                 2);
+}
+
+// Caps far below, about and far above the scores, with and without a window.
+TEST(Attention, capped_scores_match_float64) {
+  for (DType storage : kStorage)
+    for (float softcap : {0.5f, 2.0f, 50.0f})
+      for (int64_t window : {0, 40}) expect_right({kRagged, 6, 2, 40, storage, window, softcap}, 2);
+}
+
 TEST(Attention, many_heads_of_one_group) {
   expect_right({{{1, 130}, {70, 70}}, 40, 1, 16, DType::f32}, 2);
   expect_right({{{3, 140}, {150, 150}}, 30, 30, 8, DType::f32}, 3);
@@ -69,7 +101,15 @@ TEST(Attention, every_instruction_set_matches_float64) {
     const OnlyTarget only(target);
     for (DType storage : kStorage)
       for (int64_t head_dim : {40, 64})
-        expect_right({{{1, 70}, {66, 66}, {131, 131}, {9, 3}}, 6, 2, head_dim, storage}, 2);
+        for (int64_t window : {0, 33})
+          expect_right({{{1, 70}, {66, 66}, {131, 131}, {9, 3}},
+                        6,
+                        2,
+                        head_dim,
+                        storage,
+                        window,
+                        window ? 3.0f : 0.0f},
+                       2);
   }
 }
 

@@ -61,6 +61,16 @@ TEST(Rehearsal, attention_counts_the_causal_half) {
   EXPECT_EQ(backend->work().gemm_flops, 2.5 * forward);
 }
 
+TEST(Rehearsal, a_window_shortens_the_work_of_attention) {
+  const auto backend = open_rehearsal(cpu_profile(1));
+  Attention attention;
+  attention.q = untouchable(*backend, DType::bf16, {10, 4, 8});
+  attention.k = attention.v = untouchable(*backend, DType::bf16, {10, 2, 8});
+  attention.window = 3;
+  backend->kernels().attention_forward({}, attention, {}, {}, {});
+  EXPECT_EQ(backend->work().gemm_flops, 4.0 * (1 + 2 + 8 * 3) * 4 * 8);
+}
+
 TEST(Rehearsal, everything_else_counts_its_bytes) {
   const auto backend = open_rehearsal(cpu_profile(1));
   const View wide = untouchable(*backend, DType::f32, {100}),

@@ -29,6 +29,8 @@ AttentionShape shape_of(const Attention& attention) {
   shape.kv_heads = attention.k.shape()[1];
   shape.head_dim = attention.q.shape()[2];
   shape.scale = attention.scale;
+  shape.softcap = attention.softcap;
+  if (attention.window > 0) shape.window = std::min(attention.window, AttentionShape::kUnlimited);
   return shape;
 }
 
@@ -128,9 +130,14 @@ void attention_backward(const Attention& attention, ConstView out, ConstView log
                         ConstView d_out, View delta, View d_q, View d_k, View d_v, int threads,
                         std::byte* scratch) {
   const AttentionShape shape = shape_of(attention);
+  // Without a window the first block of keys meets every query and starts its d_q.
+  const bool clears = shape.window < AttentionShape::kUnlimited;
   for_each_chunk(threads, out.rows() * shape.heads, rows_per_chunk(shape.head_dim),
                  [&](int64_t begin, int64_t end) {
                    attention_delta(out, d_out, shape.head_dim, begin, end, delta.as<float>());
+                   float* const sums = d_q.as<float>();
+                   if (clears)
+                     std::fill(sums + begin * shape.head_dim, sums + end * shape.head_dim, 0.0f);
                  });
   Turns& turns = *new (scratch) Turns;
   scratch += kTurnsBytes;
@@ -156,8 +163,8 @@ void attention_backward(const Attention& attention, ConstView out, ConstView log
                   block.keys = std::min(kBackwardKeys, segment.keys - first);
                   block.kv_head = within % shape.kv_heads;
                   block.visible = 1 + segment.keys - segment.queries - first;
-                  block.first = first == 0;
-                  const Turn turn = turns.open(task, shape.kv_heads, !block.first);
+                  block.starts = first == 0 && !clears;
+                  const Turn turn = turns.open(task, shape.kv_heads, first > 0);
                   attention_backward_block(block, turn,
                                            reinterpret_cast<float*>(scratch + thread * bytes));
                   turns.close(task);

@@ -2,12 +2,14 @@
 // heads that read it. Scores are recomputed from the saved log-sum-exp; d_k and d_v gather in
 // scratch, and each tile's part of d_q is added to d_q when its turn comes.
 #include "backend/cpu/attention/blocks.h"
+#include "backend/cpu/attention/query_tile.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backend/cpu/attention/backward_block.cpp"
 #include "backend/cpu/simd_targets.h"
 // clang-format off
 #include "hwy/foreach_target.h"
+#include "backend/cpu/attention/gradient-inl.h"
 #include "backend/cpu/attention/tiles-inl.h"
 // clang-format on
 #include "hwy/highway.h"
@@ -15,21 +17,6 @@
 HWY_BEFORE_NAMESPACE();
 namespace cairn::cpu::HWY_NAMESPACE {
 namespace attention {
-
-// Queries [first, first + count) of the segment.
-struct QueryTile {
-  int64_t first, count;
-  int64_t visible;  // keys of the block that its first query sees; may be negative
-
-  // Keys of the block (of `keys`) that a row of the tile sees.
-  int64_t sees(int64_t row, int64_t keys) const {
-    return std::clamp<int64_t>(visible + row, 0, keys);
-  }
-  // The first row that sees the key, at most `count`.
-  int64_t row_that_sees(int64_t key) const {
-    return std::clamp<int64_t>(key - visible + 1, 0, count);
-  }
-};
 
 class Backward {
  public:
@@ -60,13 +47,14 @@ class Backward {
 
   void run() {
     begin();
-    const int64_t tiles = ceil_div(block_.queries, kBackwardQueries);
-    // The first block of keys starts d_q, also for queries that see no key.
-    const int64_t first_seen = std::max<int64_t>(0, 1 - block_.visible);
-    for (int64_t i = block_.first ? 0 : first_seen / kBackwardQueries; i < tiles; ++i) {
+    const int64_t window = block_.shape.window;
+    const QueryTile all{0, block_.queries, block_.visible, window};
+    const int64_t tiles = ceil_div(all.end_row(block_.keys - 1), kBackwardQueries);
+    // A block that starts d_q does so for queries that see no key, too.
+    for (int64_t i = block_.starts ? 0 : all.first_row(0) / kBackwardQueries; i < tiles; ++i) {
       const int64_t first = i * kBackwardQueries;
       const QueryTile tile{first, std::min(kBackwardQueries, block_.queries - first),
-                           block_.visible + first};
+                           block_.visible + first, window};
       for (int64_t head = 0; head < group_; ++head) {
         add_tile(tile, block_.kv_head * group_ + head);
         if (head == 0) turn_.wait(i);
@@ -108,84 +96,75 @@ class Backward {
   // Adds one head's tile to d_keys and d_values, and leaves its part of d_q in scratch.
   void add_tile(const QueryTile& tile, int64_t head) {
     const AttentionShape& shape = block_.shape;
-    const int64_t start = tile.row_that_sees(0);
-    if (start == tile.count) return;
+    const int64_t start = tile.first_row(0), stop = tile.end_row(block_.keys - 1);
+    if (start >= stop) return;
     const int64_t from = query_element(tile.first, head), between = shape.query_stride();
     load_rows(shape.q, from, between, tile.count, head_dim_, queries_, stride_);
     load_rows(block_.d_out, from, between, tile.count, head_dim_, d_out_, stride_);
 
     for (int64_t key = 0; key < block_.keys; key += kPanelWidth) {
+      const int64_t last = std::min(key + kPanelWidth, block_.keys) - 1;
       const auto score = [&](const float* rows, const float* panels, float* to) HWY_ATTR {
         for_each_strip(
-            tile.row_that_sees(key), tile.count, [&](int64_t row, int64_t count) HWY_ATTR {
-              // The strip's last row sees the most keys.
-              const int64_t seen = tile.sees(row + count - 1, block_.keys) - key;
-              const int64_t vectors = std::min<int64_t>(kTileVectors, (seen + kLanes - 1) / kLanes);
+            tile.first_row(key), tile.end_row(last), [&](int64_t row, int64_t count) HWY_ATTR {
+              // The strip's first row sees the earliest key, its last row the latest.
+              const int64_t hidden = std::max<int64_t>(0, tile.first_key(row, block_.keys) - key);
+              const int64_t seen = tile.end_key(row + count - 1, block_.keys) - key;
+              const int64_t first = hidden / kLanes;
+              const int64_t end = std::min<int64_t>(kTileVectors, (seen + kLanes - 1) / kLanes);
               multiply_strip<false>({rows, stride_}, {panels + key * padded_, kPanelWidth},
-                                    {to + key, kBackwardKeys}, row, count, 0, vectors,
+                                    {to + key, kBackwardKeys}, row, count, first, end - first,
                                     {0, head_dim_});
             });
       };
       score(queries_, keys_across_, powers_);
       score(d_out_, values_across_, d_scores_);
     }
-    for (int64_t row = start; row < tile.count; ++row) differentiate(tile, head, row);
+    for (int64_t row = start; row < stop; ++row) differentiate_row(tile, head, row);
 
     // The first tile starts the sums, also of keys that none of its queries sees.
     const Old old = started_ ? Old::keep : Old::none;
     started_ = true;
-    const auto rows_that_see = [&](int64_t key, int64_t) {
-      return Depth{tile.row_that_sees(key), tile.count};
+    const auto rows_that_see = [&](int64_t key, int64_t count) {
+      return Depth{tile.first_row(key), tile.end_row(key + count - 1)};
     };
     multiply<true>({powers_, kBackwardKeys}, {d_out_, stride_}, {d_values_, stride_, old}, 0,
                    block_.keys, vectors_, rows_that_see);
     multiply<true>({d_scores_, kBackwardKeys}, {queries_, stride_}, {d_keys_, stride_, old}, 0,
                    block_.keys, vectors_, rows_that_see);
     multiply<false>({d_scores_, kBackwardKeys}, {keys_, stride_}, {d_queries_, stride_}, start,
-                    tile.count, vectors_, [&](int64_t row, int64_t count) {
-                      return Depth{0, tile.sees(row + count - 1, block_.keys)};
+                    stop, vectors_, [&](int64_t row, int64_t count) {
+                      return Depth{tile.first_key(row, block_.keys),
+                                   tile.end_key(row + count - 1, block_.keys)};
                     });
   }
 
-  // Scores and d_probabilities of a row become probabilities and scale * d_scores; 0 where hidden.
-  HWY_INLINE void differentiate(const QueryTile& tile, int64_t head, int64_t row) {
-    const Floats d;
-    const int64_t index = (block_.query_row + tile.first + row) * block_.shape.heads + head;
-    const Vector log_sum_exp = hn::Set(d, block_.log_sum_exp[index] * kLog2E);
-    const Vector scale = hn::Set(d, block_.shape.scale);
-    const Vector delta = hn::Set(d, block_.delta[index] * block_.shape.scale);
-    const int64_t seen = tile.sees(row, block_.keys);
-    float* HWY_RESTRICT powers = powers_ + row * kBackwardKeys;
-    float* HWY_RESTRICT d_scores = d_scores_ + row * kBackwardKeys;
-    const auto differentiate_vector = [&](int64_t key, auto mask) HWY_ATTR {
-      const Vector power = exp2(hn::Sub(hn::Load(d, powers + key), log_sum_exp));
-      const Vector d_power = hn::MulSub(hn::Load(d, d_scores + key), scale, delta);
-      hn::Store(mask(power), d, powers + key);
-      hn::Store(mask(hn::Mul(power, d_power)), d, d_scores + key);
-    };
-    int64_t key = 0;
-    for (; key + kLanes <= seen; key += kLanes)
-      differentiate_vector(key, [](Vector value) HWY_ATTR { return value; });
-    if (key < seen) {
-      const auto visible = hn::FirstN(d, static_cast<size_t>(seen - key));
-      differentiate_vector(
-          key, [&](Vector value) HWY_ATTR { return hn::IfThenElseZero(visible, value); });
-      key += kLanes;
-    }
-    for (; key < block_.keys; key += kLanes) {
-      hn::Store(hn::Zero(d), d, powers + key);
-      hn::Store(hn::Zero(d), d, d_scores + key);
-    }
+  HWY_INLINE void differentiate_row(const QueryTile& tile, int64_t head, int64_t row) {
+    const AttentionShape& shape = block_.shape;
+    const int64_t index = (block_.query_row + tile.first + row) * shape.heads + head;
+    const GradientRow gradient{powers_ + row * kBackwardKeys,
+                               d_scores_ + row * kBackwardKeys,
+                               tile.first_key(row, block_.keys),
+                               tile.end_key(row, block_.keys),
+                               block_.keys,
+                               block_.log_sum_exp[index],
+                               block_.delta[index],
+                               shape.scale,
+                               shape.softcap};
+    if (shape.softcap != 0)
+      differentiate<true>(gradient);
+    else
+      differentiate<false>(gradient);
   }
 
   void add_d_queries(const QueryTile& tile, int64_t head) {
-    const int64_t start = tile.row_that_sees(0);
-    for (int64_t row = block_.first ? 0 : start; row < tile.count; ++row) {
+    const int64_t start = tile.first_row(0), stop = tile.end_row(block_.keys - 1);
+    for (int64_t row = block_.starts ? 0 : start; row < stop; ++row) {
       float* HWY_RESTRICT to = block_.d_q + query_element(tile.first + row, head);
       const float* part = d_queries_ + row * stride_;
       if (row < start) {
         std::fill(to, to + head_dim_, 0.0f);
-      } else if (block_.first) {
+      } else if (block_.starts) {
         store_row<false>(part, head_dim_, to);
       } else {
         store_row<true>(part, head_dim_, to);

@@ -41,9 +41,14 @@ constexpr int64_t backward_scratch_floats(int64_t head_dim) {
 
 // What the blocks of one call share.
 struct AttentionShape {
+  // A window that hides nothing; indices of keys are 32-bit in SIMD.
+  static constexpr int64_t kUnlimited = INT32_MAX;
+
   FloatsIn q, k, v;
   int64_t heads = 0, kv_heads = 0, head_dim = 0;
   float scale = 1;
+  float softcap = 0;            // 0: none
+  int64_t window = kUnlimited;  // keys that a query sees at most
 
   int64_t query_stride() const { return heads * head_dim; }
   int64_t key_stride() const { return kv_heads * head_dim; }
@@ -72,7 +77,7 @@ struct BackwardBlock {
   int64_t key_row = 0, keys = 0;       // of the block
   int64_t kv_head = 0;
   int64_t visible = 0;  // keys of the block that the segment's first query sees; may be negative
-  bool first = false;   // the segment's first block of keys: it starts the sums of d_q
+  bool starts = false;  // this block starts the sums of d_q; else they hold something, or 0
 };
 // `turn` orders the additions to d_q among the key blocks of a segment and head.
 void attention_backward_block(const BackwardBlock& block, const Turn& turn, float* scratch);

@@ -51,7 +51,7 @@ class Forward {
     const int64_t seen = sees(block_.queries - 1);
     const AttentionShape& shape = block_.shape;
     const int64_t kv_head = block_.first_head / (shape.heads / shape.kv_heads);
-    for (int64_t key = 0; key < seen; key += kForwardKeys) {
+    for (int64_t key = first_tile(0, rows_); key < seen; key += kForwardKeys) {
       const int64_t count = std::min(kForwardKeys, seen - key);
       const int64_t offset = (block_.key_row + key) * shape.key_stride() + kv_head * head_dim_;
       load_rows(shape.k, offset, shape.key_stride(), count, head_dim_, keys_, stride_);
@@ -95,32 +95,51 @@ class Forward {
   void add_tile(int64_t key, int64_t count, int64_t row) {
     const int64_t height = std::min(kPanelWidth, rows_ - row);
     const int64_t keys = std::min(count, most_visible(row, height) - key);
-    if (keys <= 0) return;
+    const int64_t first_of_panel = first_tile(row, height);
+    if (keys <= 0 || key < first_of_panel) return;
     const int64_t vectors = (height + kLanes - 1) / kLanes;
-    int64_t most[kTileVectors];
-    for (int64_t v = 0; v < vectors; ++v) most[v] = most_visible(row + v * kLanes, kLanes) - key;
+    int64_t most[kTileVectors], least[kTileVectors];
+    for (int64_t v = 0; v < vectors; ++v) {
+      most[v] = most_visible(row + v * kLanes, kLanes) - key;
+      least[v] = first_visible(row + v * kLanes, kLanes) - key;
+    }
     for_each_strip(0, keys, [&](int64_t strip, int64_t strip_keys) HWY_ATTR {
-      // Leading vectors of queries from before the strip's keys have no score to compute.
-      int64_t first = 0;
+      // Queries from before the strip's keys, and those whose window is past them, have no score.
+      int64_t first = 0, end = vectors;
       while (first + 1 < vectors && most[first] <= strip) ++first;
+      while (end > first + 1 && least[end - 1] >= strip + strip_keys) --end;
       multiply_strip<false>({keys_, stride_}, {queries_ + row * padded_, kPanelWidth},
-                            {scores_, kPanelWidth}, strip, strip_keys, first, vectors - first,
+                            {scores_, kPanelWidth}, strip, strip_keys, first, end - first,
                             {0, head_dim_});
     });
+    const AttentionShape& shape = block_.shape;
+    if (shape.softcap != 0) cap_scores(scores_, keys, vectors, shape.softcap);
     soften_any(vectors, scores_, keys, key,
-               {visible_ + row, maximum_ + row, sum_ + row, factor_ + row});
-    // Every row that sees a key sees the first, so the first tile starts its sums.
-    multiply<true>(
-        {scores_, kPanelWidth}, {values_, stride_},
-        {sums_ + row * stride_, stride_, key == 0 ? Old::none : Old::scale, factor_ + row}, 0,
-        height, vectors_, [&](int64_t strip, int64_t strip_rows) {
-          const int64_t seen = most_visible(row + strip, strip_rows) - key;
-          return Depth{0, std::min(keys, seen)};
-        });
+               {visible_ + row, static_cast<int32_t>(shape.window), maximum_ + row, sum_ + row,
+                factor_ + row});
+    // The first tile that a row of the panel sees starts the sums of all.
+    const Old old = key == first_of_panel ? Old::none : Old::scale;
+    multiply<true>({scores_, kPanelWidth}, {values_, stride_},
+                   {sums_ + row * stride_, stride_, old, factor_ + row}, 0, height, vectors_,
+                   [&](int64_t strip, int64_t strip_rows) {
+                     const int64_t seen = most_visible(row + strip, strip_rows) - key;
+                     const int64_t first = first_visible(row + strip, strip_rows) - key;
+                     return Depth{std::max<int64_t>(0, first), std::min(keys, seen)};
+                   });
   }
 
+  // Keys below this one are all that a row of [row, row + count) sees.
   int64_t most_visible(int64_t row, int64_t count) const {
     return *std::max_element(visible_ + row, visible_ + row + count);
+  }
+  // The first key that a row of [row, row + count) sees.
+  int64_t first_visible(int64_t row, int64_t count) const {
+    if (block_.shape.window == AttentionShape::kUnlimited) return 0;
+    const int64_t least = *std::min_element(visible_ + row, visible_ + row + count);
+    return std::max<int64_t>(0, least - block_.shape.window);
+  }
+  int64_t first_tile(int64_t row, int64_t count) const {
+    return first_visible(row, count) / kForwardKeys * kForwardKeys;
   }
 
   void finish() {

@@ -18,15 +18,19 @@ namespace cairn::cpu::HWY_NAMESPACE::attention {
 
 // The running softmax of one panel of rows: each pointer holds kPanelWidth rows.
 struct Softmax {
-  const int32_t* visible;  // keys of the segment that the row sees
+  const int32_t* visible;  // the row sees keys of the segment below this one
+  int32_t window;          // and of those the last so many
   float* maximum;
   float* sum;     // of powers, relative to maximum
   float* factor;  // by which this tile shrinks what was summed before
 };
 
+// Which keys of a tile may be hidden from a row: none, late ones, or early ones too.
+enum class Mask { none, late, both };
+
 // scores [keys][kPanelWidth] of a tile become powers relative to the new maxima; keys that a row
 // does not see become 0.
-template <int kVectors, bool kMasked>
+template <int kVectors, Mask kMask>
 HWY_INLINE void soften(float* HWY_RESTRICT scores, int64_t keys, int64_t first_key, Softmax rows) {
   const Floats d;
   const hn::RebindToSigned<Floats> integers;
@@ -34,7 +38,10 @@ HWY_INLINE void soften(float* HWY_RESTRICT scores, int64_t keys, int64_t first_k
   const auto hidden = [&](int v, int64_t key) HWY_ATTR {
     const auto limit = hn::LoadU(integers, rows.visible + v * kLanes);
     const auto index = hn::Set(integers, static_cast<int32_t>(first_key + key));
-    return hn::RebindMask(d, hn::Not(hn::Gt(limit, index)));
+    const auto late = hn::Not(hn::Gt(limit, index));
+    if constexpr (kMask == Mask::late) return hn::RebindMask(d, late);
+    const auto first = hn::Sub(limit, hn::Set(integers, rows.window));
+    return hn::RebindMask(d, hn::Or(late, hn::Gt(first, index)));
   };
   Vector maximum[kVectors], sum[kVectors];
 #pragma GCC unroll 4
@@ -46,7 +53,7 @@ HWY_INLINE void soften(float* HWY_RESTRICT scores, int64_t keys, int64_t first_k
 #pragma GCC unroll 4
     for (int v = 0; v < kVectors; ++v) {
       Vector score = hn::Load(d, scores + key * kPanelWidth + v * kLanes);
-      if constexpr (kMasked) score = hn::IfThenElse(hidden(v, key), lowest, score);
+      if constexpr (kMask != Mask::none) score = hn::IfThenElse(hidden(v, key), lowest, score);
       maximum[v] = hn::Max(maximum[v], score);
     }
   }
@@ -55,7 +62,7 @@ HWY_INLINE void soften(float* HWY_RESTRICT scores, int64_t keys, int64_t first_k
     for (int v = 0; v < kVectors; ++v) {
       float* at = scores + key * kPanelWidth + v * kLanes;
       Vector power = exp2(hn::Sub(hn::Load(d, at), maximum[v]));
-      if constexpr (kMasked) power = hn::IfThenZeroElse(hidden(v, key), power);
+      if constexpr (kMask != Mask::none) power = hn::IfThenZeroElse(hidden(v, key), power);
       sum[v] = hn::Add(sum[v], power);
       hn::Store(power, d, at);
     }
@@ -72,13 +79,24 @@ HWY_INLINE void soften(float* HWY_RESTRICT scores, int64_t keys, int64_t first_k
 
 template <int kVectors>
 HWY_NOINLINE void soften_tile(float* scores, int64_t keys, int64_t first_key, Softmax rows) {
-  int32_t fewest = std::numeric_limits<int32_t>::max();
-  for (int64_t row = 0; row < kVectors * kLanes; ++row)
-    fewest = std::min(fewest, rows.visible[row]);
-  if (fewest >= first_key + keys)
-    soften<kVectors, false>(scores, keys, first_key, rows);
+  const auto [fewest, most] = std::minmax_element(rows.visible, rows.visible + kVectors * kLanes);
+  if (*most - rows.window > first_key)
+    soften<kVectors, Mask::both>(scores, keys, first_key, rows);
+  else if (*fewest < first_key + keys)
+    soften<kVectors, Mask::late>(scores, keys, first_key, rows);
   else
-    soften<kVectors, true>(scores, keys, first_key, rows);
+    soften<kVectors, Mask::none>(scores, keys, first_key, rows);
+}
+
+// scores [keys][kPanelWidth], s * log2(e), become softcap * tanh(s / softcap) * log2(e).
+inline void cap_scores(float* HWY_RESTRICT scores, int64_t keys, int64_t vectors, float softcap) {
+  const Floats d;
+  const Vector cap = hn::Set(d, softcap * kLog2E), inverse = hn::Set(d, 1 / (softcap * kLog2E));
+  for (int64_t key = 0; key < keys; ++key)
+    for (int64_t v = 0; v < vectors; ++v) {
+      float* const at = scores + key * kPanelWidth + v * kLanes;
+      hn::Store(hn::Mul(cap, hyperbolic_tangent(hn::Mul(hn::Load(d, at), inverse))), d, at);
+    }
 }
 
 HWY_INLINE void soften_any(int64_t vectors, float* scores, int64_t keys, int64_t first_key,
