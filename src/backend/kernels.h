@@ -105,6 +105,14 @@ class Kernels {
   virtual void attention_backward(Stream, const Attention&, ConstView out, ConstView log_sum_exp,
                                   ConstView d_out, View delta, View d_q, View d_k, View d_v,
                                   View scratch) = 0;
+  // The same with every head's whole square of probabilities [tokens, heads, longest_segment], f32
+  // or bf16, which backward reads.
+  virtual int64_t attention_materialised_scratch_bytes(int64_t longest_segment) = 0;
+  virtual void attention_materialised_forward(Stream, const Attention&, View out,
+                                              View probabilities, View scratch) = 0;
+  virtual void attention_materialised_backward(Stream, const Attention&, ConstView probabilities,
+                                               ConstView d_out, View d_q, View d_k, View d_v,
+                                               View scratch) = 0;
   // out = silu(gate) * up.
   virtual void swiglu_forward(Stream, ConstView gate, ConstView up, View out) = 0;
   // d_up may be d_out's own storage.

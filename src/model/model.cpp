@@ -98,6 +98,7 @@ Block Model::declare_block(int64_t index) {
   block.attention.num_heads = c.num_heads;
   block.attention.num_kv_heads = c.num_kv_heads;
   block.attention.head_dim = c.head_dim;
+  block.attention.kind = spec_.attention;
   block.mlp.norm = {declare(prefix + "post_attention_layernorm.weight", {c.hidden}, false),
                     c.rms_epsilon};
   block.mlp.gate = declare_linear(mlp + "gate_proj", c.intermediate, c.hidden);

@@ -27,6 +27,7 @@ struct ModelSpec {
   TrainedPrecision precision = TrainedPrecision::f32;
   DType frozen_storage = DType::bf16;
   DType activation = DType::bf16;
+  AttentionKind attention = AttentionKind::flash;
   int64_t loss_chunk = 0;  // rows of logits at a time; 0: default_loss_chunk
   int64_t mlp_tile = 0;    // tokens that pass through an MLP at a time; 0: auto
 };

@@ -9,9 +9,10 @@ namespace cairn {
 
 // How much a batch holds, or the most that any batch of the run will hold.
 struct Extent {
-  int64_t tokens = 0;         // rows of the batch, samples joined end to end
-  int64_t segments = 0;       // samples
-  int64_t labelled_rows = 0;  // rows whose next token is trained on
+  int64_t tokens = 0;           // rows of the batch, samples joined end to end
+  int64_t segments = 0;         // samples
+  int64_t labelled_rows = 0;    // rows whose next token is trained on
+  int64_t longest_segment = 0;  // tokens of the longest sample
 };
 
 struct Pass {

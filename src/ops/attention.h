@@ -1,5 +1,5 @@
-// Exact causal attention over packed segments, without a matrix of scores. Takes the scratch of all
-// threads for the length of the call.
+// Exact causal attention over packed segments, tiled without a matrix of scores, or with every
+// head's matrix of probabilities kept. Takes the scratch of all threads for the length of the call.
 #pragma once
 
 #include "ops/exec.h"
@@ -14,5 +14,13 @@ void attention_forward(const Exec& exec, const Attention& attention, View out, V
 void attention_backward(const Exec& exec, const Attention& attention, ConstView out,
                         ConstView log_sum_exp, ConstView d_out, View delta, View d_q, View d_k,
                         View d_v);
+
+// The same; probabilities [tokens, heads, longest_segment] f32 or bf16 are all that backward needs
+// of it. No segment is longer than `longest_segment`.
+void attention_materialised_forward(const Exec& exec, const Attention& attention, View out,
+                                    View probabilities);
+void attention_materialised_backward(const Exec& exec, const Attention& attention,
+                                     ConstView probabilities, ConstView d_out, View d_q, View d_k,
+                                     View d_v);
 
 }  // namespace cairn::ops

@@ -6,8 +6,9 @@ namespace cairn {
 
 DeviceBatch::DeviceBatch(const Exec& exec, const Batch& batch, const Capacity& capacity)
     : exec_(exec),
-      capacity_{capacity.tokens, capacity.segments, capacity.labelled_rows},
-      extent_{batch.tokens(), batch.segments(), batch.labelled()} {
+      capacity_{capacity.tokens, capacity.segments, capacity.labelled_rows,
+                capacity.longest_segment},
+      extent_{batch.tokens(), batch.segments(), batch.labelled(), batch.longest_segment} {
   const Ledger::Scope scope(exec.arena.ledger(), "batch");
   ids_ = send("ids", batch.ids, capacity.tokens);
   positions_ = send("positions", batch.positions, capacity.tokens);

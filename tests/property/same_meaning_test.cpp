@@ -52,6 +52,42 @@ TEST(SameMeaning, one_thread_and_two_are_bit_equal) {
   }
 }
 
+// What rounding explains of a loss over all its tokens and words.
+double relative_tolerance(const GradientRun& run) {
+  return 10 * tolerance(DType::f32, run.micro_batches[0].tokens() * run.spec.config.vocab);
+}
+
+void expect_agreement(const GradientResult& a, const GradientResult& b, double relative) {
+  EXPECT_NEAR(a.loss, b.loss, relative * a.loss);
+  for (const NamedGradient& gradient : a.gradients) {
+    const NamedGradient& other = b.of(gradient.name);
+    double squares = 0, difference = 0;
+    for (size_t i = 0; i < gradient.values.size(); ++i) {
+      squares += static_cast<double>(gradient.values[i]) * gradient.values[i];
+      difference += std::pow(static_cast<double>(gradient.values[i]) - other.values[i], 2);
+    }
+    EXPECT_LE(std::sqrt(difference), relative * std::sqrt(squares)) << gradient.name;
+  }
+}
+
+TEST(SameMeaning, tiled_and_materialised_attention_agree) {
+  const auto backend = open_backend("cpu", 2);
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    SCOPED_TRACE(trace_of(seed));
+    GradientRun tiled;
+    tiled.spec.config = make_small_config(seed);
+    tiled.spec.activation = tiled.spec.frozen_storage = DType::f32;
+    if (seed % 2 == 0) tiled.spec.lora = LoraSpec();
+    tiled.checkpointing.every_block = seed % 3 == 0 ? Keep::everything : Keep::input;
+    tiled.seed = seed;
+    tiled.micro_batches = make_batches(seed, tiled.spec.config.vocab, 1, 4, 150);
+    GradientRun materialised = tiled;
+    materialised.spec.attention = AttentionKind::materialised;
+    expect_agreement(run_gradients(tiled, *backend), run_gradients(materialised, *backend),
+                     relative_tolerance(tiled));
+  }
+}
+
 // One micro-batch of four samples, and four of one: only the order of sums differs.
 TEST(SameMeaning, accumulation_1x4_and_4x1_agree) {
   const auto backend = open_backend("cpu", 2);
@@ -66,12 +102,8 @@ TEST(SameMeaning, accumulation_1x4_and_4x1_agree) {
     pieces.micro_batches = make_batches(seed, whole.spec.config.vocab, 4, 1, 30);
     whole.micro_batches = {join(pieces.micro_batches)};
 
-    const GradientResult a = run_gradients(whole, *backend), b = run_gradients(pieces, *backend);
-    const int64_t tokens = whole.micro_batches[0].tokens();
-    const double relative = 10 * tolerance(DType::f32, tokens * whole.spec.config.vocab);
-    EXPECT_NEAR(a.loss, b.loss, relative * a.loss);
-    for (const NamedGradient& gradient : a.gradients)
-      EXPECT_LE(relative_difference(gradient, b.of(gradient.name)), relative) << gradient.name;
+    expect_agreement(run_gradients(whole, *backend), run_gradients(pieces, *backend),
+                     relative_tolerance(whole));
   }
 }
 

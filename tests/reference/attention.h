@@ -45,6 +45,11 @@ struct AttentionRow {
   std::vector<T> slope;  // of a capped score by its scaled score
   T log_sum_exp = std::numeric_limits<double>::infinity();
   double sensitivity = 1;  // relative error of a probability per relative error of a score's terms
+
+  // Where the row of k and v that probability j belongs to begins.
+  int64_t key_element(const AttentionSizes& s, size_t j) const {
+    return ((first_key + static_cast<int64_t>(j)) * s.kv_heads + kv_head) * s.head_dim;
+  }
 };
 
 // Calls body(row) for every query and head, in order; a row that sees no key has no probability.
@@ -114,46 +119,120 @@ AttentionResult<T> attention_forward(const AttentionSizes& s, const std::vector<
   return result;
 }
 
-// `out` is the stored output of the forward pass.
+// What materialised attention stores: probabilities [tokens, heads, longest_segment], 0 where
+// hidden or past the segment, and the output of those, each rounded when it is stored.
 template <typename T>
-AttentionGradients<T> attention_backward(const AttentionSizes& s, const std::vector<T>& q,
-                                         const std::vector<T>& k, const std::vector<T>& v,
-                                         const std::vector<T>& out, const std::vector<T>& d_out) {
+struct MaterialisedResult {
+  Bounded<T> out, probabilities;
+};
+
+template <typename T>
+MaterialisedResult<T> attention_materialised_forward(const AttentionSizes& s, int64_t longest,
+                                                     const std::vector<T>& q,
+                                                     const std::vector<T>& k,
+                                                     const std::vector<T>& v) {
+  MaterialisedResult<T> result;
+  result.out = attention_forward(s, q, k, v).out;
+  for (double& magnitude : result.out.magnitude) magnitude *= 2;  // two roundings
+  result.probabilities = Bounded<T>(s.tokens() * s.heads * longest);
+  for_each_attention_row<T>(s, q, k, [&](const AttentionRow<T>& row) {
+    const int64_t start = (row.query * s.heads + row.head) * longest + row.first_column;
+    for (size_t j = 0; j < row.probability.size(); ++j)
+      result.probabilities.add(start + static_cast<int64_t>(j), row.probability[j],
+                               row.sensitivity * std::abs(row.probability[j]));
+  });
+  return result;
+}
+
+template <typename T>
+AttentionGradients<T> no_attention_gradients(const AttentionSizes& s) {
   AttentionGradients<T> g;
   g.delta = Bounded<T>(s.tokens() * s.heads);
   g.d_q = Bounded<T>(s.tokens() * s.heads * s.head_dim);
   g.d_k = Bounded<T>(s.kv_tokens() * s.kv_heads * s.head_dim);
   g.d_v = g.d_k;
+  return g;
+}
+
+// Gradient of one probability: the product of d_out with the value.
+template <typename T>
+struct ProbabilityGradient {
+  T value = 0;
+  double magnitude = 0;
+};
+
+template <typename T>
+ProbabilityGradient<T> probability_gradient(const AttentionSizes& s, const std::vector<T>& d_out,
+                                            int64_t query, const std::vector<T>& v, int64_t key) {
+  ProbabilityGradient<T> gradient;
+  for (int64_t c = 0; c < s.head_dim; ++c) {
+    const T term = d_out[static_cast<size_t>(query + c)] * v[static_cast<size_t>(key + c)];
+    gradient.value += term;
+    gradient.magnitude += std::abs(term);
+  }
+  return gradient;
+}
+
+// Adds what one row leaves in d_q, d_k and d_v; its delta stands in `g`.
+template <typename T>
+void add_row_gradients(const AttentionSizes& s, const AttentionRow<T>& row, const std::vector<T>& q,
+                       const std::vector<T>& k, const std::vector<T>& v,
+                       const std::vector<T>& d_out, AttentionGradients<T>& g) {
   const auto at = [](const std::vector<T>& values, int64_t i) {
     return values[static_cast<size_t>(i)];
   };
-  for_each_attention_row<T>(s, q, k, [&](const AttentionRow<T>& row) {
-    const int64_t index = row.query * s.heads + row.head, query = index * s.head_dim;
+  const int64_t index = row.query * s.heads + row.head, query = index * s.head_dim;
+  for (size_t j = 0; j < row.probability.size(); ++j) {
+    const T p = row.probability[j];
+    const int64_t key = row.key_element(s, j);
+    const auto d_p = probability_gradient(s, d_out, query, v, key);
+    const T d_score = p * (d_p.value - at(g.delta.value, index)) * row.slope[j] * s.scale;
+    const double terms = row.sensitivity * std::abs(p) * s.scale *
+                         (d_p.magnitude + g.delta.magnitude[static_cast<size_t>(index)]);
     for (int64_t c = 0; c < s.head_dim; ++c) {
-      const T term = at(out, query + c) * at(d_out, query + c);
+      const T d_v = p * at(d_out, query + c);
+      g.d_v.add(key + c, d_v, row.sensitivity * std::abs(d_v));
+      g.d_q.add(query + c, d_score * at(k, key + c), terms * std::abs(at(k, key + c)));
+      g.d_k.add(key + c, d_score * at(q, query + c), terms * std::abs(at(q, query + c)));
+    }
+  }
+}
+
+// `out` is the stored output of the forward pass.
+template <typename T>
+AttentionGradients<T> attention_backward(const AttentionSizes& s, const std::vector<T>& q,
+                                         const std::vector<T>& k, const std::vector<T>& v,
+                                         const std::vector<T>& out, const std::vector<T>& d_out) {
+  AttentionGradients<T> g = no_attention_gradients<T>(s);
+  for_each_attention_row<T>(s, q, k, [&](const AttentionRow<T>& row) {
+    const int64_t index = row.query * s.heads + row.head;
+    for (int64_t c = 0; c < s.head_dim; ++c) {
+      const auto i = static_cast<size_t>(index * s.head_dim + c);
+      const T term = out[i] * d_out[i];
       g.delta.add(index, term, std::abs(term));
     }
+    add_row_gradients(s, row, q, k, v, d_out, g);
+  });
+  return g;
+}
+
+// `probabilities` [tokens, heads, longest] are the stored ones; delta is theirs.
+template <typename T>
+AttentionGradients<T> attention_materialised_backward(
+    const AttentionSizes& s, int64_t longest, const std::vector<T>& q, const std::vector<T>& k,
+    const std::vector<T>& v, const std::vector<T>& probabilities, const std::vector<T>& d_out) {
+  AttentionGradients<T> g = no_attention_gradients<T>(s);
+  for_each_attention_row<T>(s, q, k, [&](const AttentionRow<T>& computed) {
+    AttentionRow<T> row = computed;
+    const int64_t index = row.query * s.heads + row.head;
     for (size_t j = 0; j < row.probability.size(); ++j) {
-      const T p = row.probability[j];
-      const int64_t key =
-          ((row.first_key + static_cast<int64_t>(j)) * s.kv_heads + row.kv_head) * s.head_dim;
-      T d_p = 0;
-      double d_p_terms = 0;
-      for (int64_t c = 0; c < s.head_dim; ++c) {
-        const T term = at(d_out, query + c) * at(v, key + c);
-        d_p += term;
-        d_p_terms += std::abs(term);
-        const T d_v = p * at(d_out, query + c);
-        g.d_v.add(key + c, d_v, row.sensitivity * std::abs(d_v));
-      }
-      const T d_score = p * (d_p - at(g.delta.value, index)) * row.slope[j] * s.scale;
-      const double terms = row.sensitivity * std::abs(p) * s.scale *
-                           (d_p_terms + g.delta.magnitude[static_cast<size_t>(index)]);
-      for (int64_t c = 0; c < s.head_dim; ++c) {
-        g.d_q.add(query + c, d_score * at(k, key + c), terms * std::abs(at(k, key + c)));
-        g.d_k.add(key + c, d_score * at(q, query + c), terms * std::abs(at(q, query + c)));
-      }
+      const int64_t column = row.first_column + static_cast<int64_t>(j);
+      const T p = probabilities[static_cast<size_t>(index * longest + column)];
+      row.probability[j] = p;
+      const auto d_p = probability_gradient(s, d_out, index * s.head_dim, v, row.key_element(s, j));
+      g.delta.add(index, p * d_p.value, std::abs(p) * d_p.magnitude);
     }
+    add_row_gradients(s, row, q, k, v, d_out, g);
   });
   return g;
 }

@@ -154,6 +154,7 @@ SmallRun make_small_run(uint64_t seed) {
   if (dice.below(2) == 0)
     run.eval = make_batches(seed * 10 + 9, run.spec.model.config.vocab, 2, 2, 40);
   set_capacity(run);
+  run.spec.model.attention = dice.pick({AttentionKind::flash, AttentionKind::materialised});
   return run;
 }
 

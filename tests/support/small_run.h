@@ -18,8 +18,8 @@ struct SmallRun {
   std::vector<Batch> eval;
 };
 
-// Every choice (LoRA or full, precision, checkpointing, shapes, ragged lengths, tied head,
-// accumulation) is a function of the seed.
+// Every choice (LoRA or full, precision, checkpointing, attention, shapes, ragged lengths, tied
+// head, accumulation) is a function of the seed.
 SmallRun make_small_run(uint64_t seed);
 // The shape alone, tiny but ragged.
 ModelConfig make_small_config(uint64_t seed);

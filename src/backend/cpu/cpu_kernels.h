@@ -34,6 +34,12 @@ class CpuKernels : public Kernels {
   void attention_backward(Stream, const Attention&, ConstView out, ConstView log_sum_exp,
                           ConstView d_out, View delta, View d_q, View d_k, View d_v,
                           View scratch) override;
+  int64_t attention_materialised_scratch_bytes(int64_t longest_segment) override;
+  void attention_materialised_forward(Stream, const Attention&, View out, View probabilities,
+                                      View scratch) override;
+  void attention_materialised_backward(Stream, const Attention&, ConstView probabilities,
+                                       ConstView d_out, View d_q, View d_k, View d_v,
+                                       View scratch) override;
   void swiglu_forward(Stream, ConstView gate, ConstView up, View out) override;
   void swiglu_backward(Stream, ConstView d_out, ConstView gate, ConstView up, View d_gate,
                        View d_up) override;

@@ -31,6 +31,14 @@ double attention_flops(const Attention& attention) {
 // Backward recomputes the scores and has four products more.
 constexpr double kBackwardOverForward = 2.5;
 
+// Two products of every query with every key of its segment, hidden ones too.
+double square_flops(const Attention& attention) {
+  const auto segments = std::max(1.0, static_cast<double>(attention.cu_queries.elements()) - 1);
+  const double queries = static_cast<double>(attention.q.shape()[0]) / segments;
+  return 4 * queries * static_cast<double>(attention.k.shape()[0]) *
+         static_cast<double>(attention.q.columns());
+}
+
 }  // namespace
 
 void RehearsalKernels::fill_zero(Stream, View out) { count_bytes(out); }
@@ -87,6 +95,22 @@ void RehearsalKernels::attention_forward(Stream, const Attention& attention, Vie
 void RehearsalKernels::attention_backward(Stream, const Attention& attention, ConstView, ConstView,
                                           ConstView, View, View, View, View, View) {
   work_.gemm_flops += kBackwardOverForward * attention_flops(attention);
+}
+
+int64_t RehearsalKernels::attention_materialised_scratch_bytes(int64_t longest_segment) {
+  return target_->attention_materialised_scratch_bytes(longest_segment);
+}
+void RehearsalKernels::attention_materialised_forward(Stream, const Attention& attention, View,
+                                                      View probabilities, View) {
+  work_.gemm_flops += square_flops(attention);
+  count_bytes(probabilities);
+}
+void RehearsalKernels::attention_materialised_backward(Stream, const Attention& attention,
+                                                       ConstView probabilities, ConstView, View,
+                                                       View, View, View) {
+  // Four products; capped scores are recomputed by a fifth.
+  work_.gemm_flops += (attention.softcap != 0 ? 2.5 : 2.0) * square_flops(attention);
+  count_bytes(probabilities);
 }
 
 void RehearsalKernels::swiglu_forward(Stream, ConstView gate, ConstView up, View out) {

@@ -17,6 +17,39 @@ Attention SelfAttention::attention_of(const Pass& pass, ConstView q, ConstView k
           .scale = 1.0f / std::sqrt(static_cast<float>(head_dim))};
 }
 
+Attention SelfAttention::attention_of(const Pass& pass, const AttentionSaved& saved) const {
+  return attention_of(pass, pass.filled(saved.query).view_as(heads_shape(pass)),
+                      pass.filled(saved.key).view_as(kv_shape(pass)),
+                      pass.filled(saved.value).view_as(kv_shape(pass)));
+}
+
+void SelfAttention::attend(const Pass& pass, AttentionSaved& saved) const {
+  saved.out = pass.make_activation("out", query.weight->shape[0]);
+  const Attention attention = attention_of(pass, saved);
+  const View out = pass.filled(saved.out).view_as(heads_shape(pass));
+  if (kind == AttentionKind::materialised) {
+    saved.probabilities =
+        pass.make_activation("probabilities", num_heads * pass.capacity.longest_segment);
+    ops::attention_materialised_forward(
+        pass.exec, attention, out, pass.filled(saved.probabilities).view_as(square_shape(pass)));
+  } else {
+    saved.log_sum_exp = pass.make_statistic("log sum exp", num_heads);
+    ops::attention_forward(pass.exec, attention, out, pass.filled(saved.log_sum_exp));
+  }
+}
+
+void SelfAttention::attend_backward(const Pass& pass, const AttentionSaved& saved, ConstView d_out,
+                                    View d_q, View d_k, View d_v) const {
+  const Attention attention = attention_of(pass, saved);
+  if (kind == AttentionKind::materialised)
+    return ops::attention_materialised_backward(
+        pass.exec, attention, pass.filled(saved.probabilities).view_as(square_shape(pass)), d_out,
+        d_q, d_k, d_v);
+  Tensor delta = pass.make_gradient("delta", num_heads);
+  ops::attention_backward(pass.exec, attention, pass.filled(saved.out).view_as(heads_shape(pass)),
+                          pass.filled(saved.log_sum_exp), d_out, pass.filled(delta), d_q, d_k, d_v);
+}
+
 void SelfAttention::normalize(const Pass& pass, ConstView x, AttentionSaved& saved) const {
   if (!saved.rstd) saved.rstd = pass.make_statistic("rstd", 1);
   saved.normed = pass.make_activation("normed", x.columns());
@@ -40,26 +73,17 @@ void SelfAttention::project(const Pass& pass, AttentionSaved& saved) const {
 
 void SelfAttention::forward(const Pass& pass, ConstView x, AttentionSaved& saved, View y,
                             MemberSet dropped) const {
-  const Exec& exec = pass.exec;
-  const Ledger::Scope scope(exec.arena.ledger(), "attention");
+  const Ledger::Scope scope(pass.exec.arena.ledger(), "attention");
   normalize(pass, x, saved);
   project(pass, saved);
   if (!reads_normed_trained() || dropped.has(Member::attention_normed)) saved.normed.reset();
-
-  saved.out = pass.make_activation("out", query.weight->shape[0]);
-  saved.log_sum_exp = pass.make_statistic("log sum exp", num_heads);
-  ops::attention_forward(exec,
-                         attention_of(pass, pass.filled(saved.query).view_as(heads_shape(pass)),
-                                      pass.filled(saved.key).view_as(kv_shape(pass)),
-                                      pass.filled(saved.value).view_as(kv_shape(pass))),
-                         pass.filled(saved.out).view_as(heads_shape(pass)),
-                         pass.filled(saved.log_sum_exp));
+  attend(pass, saved);
   if (dropped.has(Member::projections)) {
     saved.query.reset();
     saved.key.reset();
     saved.value.reset();
   }
-  if (y) output.forward(exec, pass.filled(saved.out), y, x);
+  if (y) output.forward(pass.exec, pass.filled(saved.out), y, x);
 }
 
 void SelfAttention::restore(const Pass& pass, ConstView x, AttentionSaved& saved) const {
@@ -109,23 +133,18 @@ void SelfAttention::backward(const Pass& pass, ConstView x, AttentionSaved& save
   const View dq = pass.filled(d_query), dk = pass.filled(d_key), dv = pass.filled(d_value);
   {
     Tensor d_out = pass.make_gradient("d out", query.weight->shape[0]);
-    Tensor delta = pass.make_gradient("delta", num_heads);
     output.backward_input(exec, d, pass.filled(d_out), false);
     output.backward_parameters(exec, d, pass.filled(saved.out), capacity);
-    ops::attention_backward(
-        exec,
-        attention_of(pass, pass.filled(saved.query).view_as(heads_shape(pass)),
-                     pass.filled(saved.key).view_as(kv_shape(pass)),
-                     pass.filled(saved.value).view_as(kv_shape(pass))),
-        pass.filled(saved.out).view_as(heads_shape(pass)), pass.filled(saved.log_sum_exp),
-        pass.filled(d_out).view_as(heads_shape(pass)), pass.filled(delta),
-        dq.view_as(heads_shape(pass)), dk.view_as(kv_shape(pass)), dv.view_as(kv_shape(pass)));
+    attend_backward(pass, saved, pass.filled(d_out).view_as(heads_shape(pass)),
+                    dq.view_as(heads_shape(pass)), dk.view_as(kv_shape(pass)),
+                    dv.view_as(kv_shape(pass)));
   }
   saved.query.reset();
   saved.key.reset();
   saved.value.reset();
   saved.out.reset();
   saved.log_sum_exp.reset();
+  saved.probabilities.reset();
 
   ops::rope(exec, pass.positions, pass.rope_table, true, dq.view_as(heads_shape(pass)));
   ops::rope(exec, pass.positions, pass.rope_table, true, dk.view_as(kv_shape(pass)));

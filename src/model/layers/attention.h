@@ -1,5 +1,6 @@
-// SelfAttention: norm, query/key/value products, rotary positions, exact tiled attention, output
-// product, residual. Scores of a tile at most ever exist.
+// SelfAttention: norm, query/key/value products, rotary positions, exact attention, output product,
+// residual. Tiled attention never has more than a tile of scores; the materialised one keeps every
+// head's probabilities, and is there to be measured against.
 #pragma once
 
 #include "model/checkpoint_policy.h"
@@ -10,21 +11,25 @@
 
 namespace cairn {
 
+enum class AttentionKind : uint8_t { flash, materialised };
+
 // What forward leaves for backward; T is the capacity in tokens.
 struct AttentionSaved {
-  Tensor rstd;         // [T, 1] f32
-  Tensor normed;       // [T, hidden], only if a product that reads it is trained
-  Tensor query;        // [T, heads * head_dim], rotated
-  Tensor key;          // [T, kv_heads * head_dim], rotated
-  Tensor value;        // [T, kv_heads * head_dim]
-  Tensor out;          // [T, heads * head_dim]
-  Tensor log_sum_exp;  // [T, heads] f32
+  Tensor rstd;           // [T, 1] f32
+  Tensor normed;         // [T, hidden], only if a product that reads it is trained
+  Tensor query;          // [T, heads * head_dim], rotated
+  Tensor key;            // [T, kv_heads * head_dim], rotated
+  Tensor value;          // [T, kv_heads * head_dim]
+  Tensor out;            // [T, heads * head_dim]
+  Tensor log_sum_exp;    // [T, heads] f32, flash only
+  Tensor probabilities;  // [T, heads * longest_segment], materialised only
 };
 
 struct SelfAttention {
   RmsNorm norm;
   Linear query, key, value, output;
   int64_t num_heads = 0, num_kv_heads = 0, head_dim = 0;
+  AttentionKind kind = AttentionKind::flash;  // in training; generation is always flash
 
   // y [tokens, hidden] = x + attention(norm(x)). Members in `dropped` are not left behind: backward
   // computes them again.
@@ -46,7 +51,14 @@ struct SelfAttention {
   void restore(const Pass& pass, ConstView x, AttentionSaved& saved) const;
   Shape heads_shape(const Pass& pass) const { return {pass.tokens(), num_heads, head_dim}; }
   Shape kv_shape(const Pass& pass) const { return {pass.tokens(), num_kv_heads, head_dim}; }
+  Shape square_shape(const Pass& pass) const {
+    return {pass.tokens(), num_heads, pass.capacity.longest_segment};
+  }
   Attention attention_of(const Pass& pass, ConstView q, ConstView k, ConstView v) const;
+  Attention attention_of(const Pass& pass, const AttentionSaved& saved) const;
+  void attend(const Pass& pass, AttentionSaved& saved) const;
+  void attend_backward(const Pass& pass, const AttentionSaved& saved, ConstView d_out, View d_q,
+                       View d_k, View d_v) const;
 };
 
 }  // namespace cairn

@@ -1,6 +1,7 @@
 // What the bits of attention may depend on: the segment and its head, nothing else.
 #include <gtest/gtest.h>
 
+#include "backend/cpu/attention/materialised.h"
 #include "unit/backend/attention_case.h"
 
 namespace cairn::test {
@@ -62,6 +63,54 @@ TEST(AttentionBits, a_packed_segment_equals_the_segment_alone) {
                                  packed.d_k.bytes(k0, k1) + packed.d_v.bytes(k0, k1);
         ASSERT_EQ(all_bytes(alone) == want, true)
             << "segment " << i << " of " << packed.spec.to_string();
+      }
+    }
+}
+
+// Materialised attention of a case; runs on its operands, and returns what it wrote.
+std::vector<std::string> materialised_rows(AttentionOperands& o, int threads, int64_t longest,
+                                           const std::vector<size_t>& segments) {
+  GuardedTensor probabilities(o.spec.storage, {o.sizes.tokens(), o.spec.heads, longest});
+  GuardedTensor scratch(DType::u8, {cpu::attention_materialised_scratch_bytes(threads, longest)});
+  cpu::attention_materialised_forward(o.attention(), o.out.view(), probabilities.view(), threads,
+                                      scratch.view().data());
+  cpu::attention_materialised_backward(o.attention(), probabilities.view(), o.d_out.view(),
+                                       o.d_q.view(), o.d_k.view(), o.d_v.view(), threads,
+                                       scratch.view().data());
+  EXPECT_TRUE(scratch.guards_hold() && probabilities.guards_hold()) << o.spec.to_string();
+  std::vector<std::string> rows;
+  for (size_t i : segments) {
+    const int64_t q0 = o.sizes.cu_queries[i], q1 = o.sizes.cu_queries[i + 1];
+    const int64_t k0 = o.sizes.cu_keys[i], k1 = o.sizes.cu_keys[i + 1];
+    rows.push_back(o.out.bytes(q0, q1) + o.d_q.bytes(q0, q1) + o.d_k.bytes(k0, k1) +
+                   o.d_v.bytes(k0, k1));
+  }
+  return rows;
+}
+
+TEST(AttentionBits, a_packed_segment_equals_the_segment_alone_materialised_too) {
+  for (DType storage : {DType::f32, DType::bf16})
+    for (float softcap : {0.0f, 2.0f}) {
+      const AttentionCase spec{{{3, 3}, {130, 130}, {0, 0}, {1, 1}, {67, 67}, {300, 300}},
+                               6,
+                               2,
+                               24,
+                               storage,
+                               softcap != 0 ? 70 : 0,
+                               softcap};
+      AttentionOperands packed(spec);
+      const auto rows = materialised_rows(packed, 2, 301, {0, 1, 2, 3, 4, 5});
+      for (size_t i = 0; i < spec.segments.size(); ++i) {
+        AttentionCase one = spec;
+        one.segments = {spec.segments[i]};
+        AttentionOperands alone(one);
+        const int64_t begin = packed.sizes.cu_queries[i], end = packed.sizes.cu_queries[i + 1];
+        take_rows(packed.q, begin, end, alone.q);
+        take_rows(packed.k, begin, end, alone.k);
+        take_rows(packed.v, begin, end, alone.v);
+        take_rows(packed.d_out, begin, end, alone.d_out);
+        ASSERT_EQ(materialised_rows(alone, 1, spec.segments[i].keys, {0}).front() == rows[i], true)
+            << "segment " << i << " of " << spec.to_string();
       }
     }
 }

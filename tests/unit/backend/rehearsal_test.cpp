@@ -23,6 +23,8 @@ TEST(Rehearsal, scratch_sizes_are_those_of_the_target) {
     for (const bool backward : {false, true})
       EXPECT_EQ(rehearsed.attention_scratch_bytes(64, backward),
                 real.attention_scratch_bytes(64, backward));
+    EXPECT_EQ(rehearsed.attention_materialised_scratch_bytes(300),
+              real.attention_materialised_scratch_bytes(300));
   }
 }
 
@@ -69,6 +71,22 @@ TEST(Rehearsal, a_window_shortens_the_work_of_attention) {
   attention.window = 3;
   backend->kernels().attention_forward({}, attention, {}, {}, {});
   EXPECT_EQ(backend->work().gemm_flops, 4.0 * (1 + 2 + 8 * 3) * 4 * 8);
+}
+
+TEST(Rehearsal, materialised_attention_counts_the_whole_square) {
+  const auto backend = open_rehearsal(cpu_profile(1));
+  Attention attention;
+  attention.q = untouchable(*backend, DType::bf16, {10, 4, 8});
+  attention.k = attention.v = untouchable(*backend, DType::bf16, {10, 2, 8});
+  const View probabilities = untouchable(*backend, DType::bf16, {10, 4, 12});
+  backend->kernels().attention_materialised_forward({}, attention, {}, probabilities, {});
+  const double forward = 4.0 * 10 * 10 * 4 * 8;
+  EXPECT_EQ(backend->work().gemm_flops, forward);
+  EXPECT_EQ(backend->work().bytes_moved, 2 * 10 * 4 * 12);
+  backend->reset_work();
+  backend->kernels().attention_materialised_backward({}, attention, probabilities, {}, {}, {}, {},
+                                                     {});
+  EXPECT_EQ(backend->work().gemm_flops, 2 * forward);
 }
 
 TEST(Rehearsal, everything_else_counts_its_bytes) {

@@ -2,11 +2,10 @@
 // longest of a segment first, so that one long sequence of few heads keeps every core busy.
 #include "backend/cpu/attention/attention.h"
 
-#include <omp.h>
-
 #include <new>
 
 #include "backend/cpu/attention/blocks.h"
+#include "backend/cpu/attention/segments.h"
 #include "backend/cpu/parallel.h"
 
 namespace cairn::cpu {
@@ -32,59 +31,6 @@ AttentionShape shape_of(const Attention& attention) {
   shape.softcap = attention.softcap;
   if (attention.window > 0) shape.window = std::min(attention.window, AttentionShape::kUnlimited);
   return shape;
-}
-
-// One segment: rows of q and of k.
-struct Segment {
-  int64_t query_row, queries, key_row, keys;
-};
-
-// Finds the segment of a task in a walk that only goes forward. Tasks of a segment are numbered in
-// a row, `tasks_of(segment)` of them.
-template <typename TasksOf>
-class Walk {
- public:
-  Walk(const Attention& attention, const TasksOf& tasks_of)
-      : cu_queries_(attention.cu_queries.as<int32_t>()),
-        cu_keys_(attention.cu_keys.as<int32_t>()),
-        segments_(attention.cu_queries.shape()[0] - 1),
-        tasks_of_(tasks_of) {}
-
-  // Sets `segment` and the task's number within it; false when there is no such task.
-  bool find(int64_t task, Segment& segment, int64_t& within) {
-    for (; at_ < segments_; ++at_) {
-      segment = {cu_queries_[at_], cu_queries_[at_ + 1] - cu_queries_[at_], cu_keys_[at_],
-                 cu_keys_[at_ + 1] - cu_keys_[at_]};
-      const int64_t tasks = tasks_of_(segment);
-      if (task < first_ + tasks) {
-        within = task - first_;
-        return true;
-      }
-      first_ += tasks;
-    }
-    return false;
-  }
-
- private:
-  const int32_t* cu_queries_;
-  const int32_t* cu_keys_;
-  int64_t segments_, at_ = 0, first_ = 0;
-  const TasksOf& tasks_of_;
-};
-
-// Calls body(task, segment, within, thread) for every task, in order of claiming.
-template <typename TasksOf, typename Body>
-void for_each_task(const Attention& attention, int threads, const TasksOf& tasks_of,
-                   const Body& body) {
-  std::atomic<int64_t> next = 0;
-#pragma omp parallel num_threads(threads) if (threads > 1)
-  {
-    Walk<TasksOf> walk(attention, tasks_of);
-    Segment segment{};
-    int64_t within = 0;
-    for (int64_t task = next++; walk.find(task, segment, within); task = next++)
-      body(task, segment, within, omp_get_thread_num());
-  }
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 // panels, and powers of two. Compiled once per instruction set.
 #include "backend/cpu/attention/product-inl.h"
 #include "backend/cpu/floats-inl.h"
+#include "base/bytes.h"
 #include "hwy/highway.h"
 
 #if defined(CAIRN_ATTENTION_TILES_INL_H) == defined(HWY_TARGET_TOGGLE)

@@ -207,5 +207,11 @@ void packed_gemm(const Gemm& gemm, int threads, std::byte* scratch) {
   (job, omp_get_num_threads(), next_tile, PackedScratch(scratch, omp_get_thread_num()));
 }
 
+void packed_product(const PackedJob& job, std::byte* scratch) {
+  if (job.rows == 0 || job.columns == 0) return;
+  std::atomic<int64_t> next_tile{0};
+  HWY_DYNAMIC_DISPATCH(run_job)(job, 1, next_tile, PackedScratch(scratch, 0));
+}
+
 }  // namespace cairn::cpu
 #endif

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "backend/cpu/gemm/packed_job.h"
 #include "backend/kernels.h"
 
 namespace cairn::cpu {
@@ -15,5 +16,9 @@ int64_t packed_gemm_scratch_bytes(int threads);
 
 // Takes every product that kernels.h allows.
 void packed_gemm(const Gemm& gemm, int threads, std::byte* scratch);
+
+// A product of operands that lie within larger rows, by the calling thread alone; `scratch` is that
+// of one thread.
+void packed_product(const PackedJob& job, std::byte* scratch);
 
 }  // namespace cairn::cpu
