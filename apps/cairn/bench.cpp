@@ -7,6 +7,13 @@
 
 namespace cairn::program {
 
+CheckpointPolicy policy_of(const BenchOptions& options, int64_t num_blocks) {
+  const auto policy = parse_policy(options.checkpointing);
+  if (!policy || policy->is_auto() || policy->uses(PolicyKind::offload))
+    throw UserError("--checkpointing takes none, block, every:K, sqrt, nested or selective");
+  return make_policy(*policy, num_blocks);
+}
+
 Command add_bench(CLI::App& app) {
   auto options = std::make_shared<BenchOptions>();
   auto what = std::make_shared<std::string>();
@@ -17,8 +24,8 @@ Command add_bench(CLI::App& app) {
   app.add_option("--method", options->methods, "step: lora, full")->delimiter(',');
   app.add_option("--shape", options->shapes, "step: samples x tokens, such as 8x256")
       ->delimiter(',');
-  app.add_option("--checkpointing", options->checkpointing, "step, packing: none or block")
-      ->check(CLI::IsMember({"none", "block"}));
+  app.add_option("--checkpointing", options->checkpointing,
+                 "step, packing: a policy such as block");
   app.add_option("--data", options->data, "packing: a data set, .json or .jsonl");
   app.add_option("--template", options->chat_template, "packing: of the samples");
   app.add_option("--seq", options->sequence, "packing: tokens of a row")

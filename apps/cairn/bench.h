@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "commands.h"
+#include "model/checkpoint_policy.h"
 
 namespace cairn::program {
 
@@ -20,6 +21,9 @@ struct BenchOptions {
   int repeats = 5;
   bool json = false;
 };
+
+// Throws UserError for words that are no policy, and for one that needs a plan or a page file.
+CheckpointPolicy policy_of(const BenchOptions& options, int64_t num_blocks);
 
 int bench_gemm(const BenchOptions& options);
 int bench_step(const BenchOptions& options);

@@ -121,7 +121,7 @@ void measure(Case& measured, const BenchOptions& options, Backend& backend) {
   TrainSpec spec;
   spec.model.config = find_model_config(options.model, ".");
   spec.model.lora = LoraSpec();
-  spec.checkpointing.every_block = options.checkpointing == "none" ? Keep::everything : Keep::input;
+  spec.checkpointing = policy_of(options, spec.model.config.num_layers);
   for (Side* side : {&measured.packed, &measured.padded})
     for (size_t turn = 0; turn < turns; ++turn)
       spec.capacity = elementwise_max(spec.capacity, capacity_of(side->batches[turn]));
@@ -187,7 +187,7 @@ std::string rows_line(const Case& measured) {
       "them; "
       "{:.2f} % filled\n",
       measured.name, measured.samples, measured.mean(), measured.rows(), measured.capacity,
-      measured.least_rows(), 100 * measured.filled(), measured.fewer_positions());
+      measured.least_rows(), 100 * measured.filled());
 }
 
 }  // namespace

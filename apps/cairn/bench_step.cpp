@@ -97,10 +97,7 @@ TrainSpec make_spec(const BenchOptions& options, const std::string& method, cons
     spec.model.lora = LoraSpec();
   else if (method != "full")
     throw UserError(fmt::format("--method {} is not known; use lora or full", method));
-  const auto policy = parse_policy(options.checkpointing);
-  if (!policy || policy->is_auto() || policy->uses(PolicyKind::offload))
-    throw UserError("--checkpointing takes none, block, every:K, sqrt, nested or selective");
-  spec.checkpointing = make_policy(*policy, config.num_layers);
+  spec.checkpointing = policy_of(options, config.num_layers);
   spec.capacity = capacity_of(batch);
   return spec;
 }

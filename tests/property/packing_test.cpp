@@ -18,7 +18,7 @@ GradientRun make_run(uint64_t seed, DType storage) {
   run.spec.config = make_small_config(seed);
   run.spec.activation = run.spec.frozen_storage = storage;
   if (seed % 2 == 0) run.spec.lora = LoraSpec();
-  run.checkpointing.every_block = seed % 3 == 0 ? Keep::input : Keep::everything;
+  run.keep = seed % 3 == 0 ? Keep::input : Keep::everything;
   run.seed = seed;
   // B of a fresh pair is zero, and with it the gradient of A.
   run.set_value = [](Parameter& parameter) {

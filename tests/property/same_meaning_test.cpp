@@ -1,7 +1,6 @@
 // Saving memory never changes meaning: recomputation, seeds, and how a step is cut.
 #include <gtest/gtest.h>
 
-
 #include "support/expect_run.h"
 #include "support/gradient_run.h"
 #include "support/small_run.h"
@@ -78,7 +77,7 @@ TEST(SameMeaning, tiled_and_materialised_attention_agree) {
     tiled.spec.config = make_small_config(seed);
     tiled.spec.activation = tiled.spec.frozen_storage = DType::f32;
     if (seed % 2 == 0) tiled.spec.lora = LoraSpec();
-    tiled.checkpointing.every_block = seed % 3 == 0 ? Keep::everything : Keep::input;
+    tiled.keep = seed % 3 == 0 ? Keep::everything : Keep::input;
     tiled.seed = seed;
     tiled.micro_batches = make_batches(seed, tiled.spec.config.vocab, 1, 4, 150);
     GradientRun materialised = tiled;

@@ -4,8 +4,8 @@
 #include <filesystem>
 
 #include "base/random.h"
-#include "files/page_file.h"
 #include "data/sampler.h"
+#include "files/page_file.h"
 #include "numeric/bfloat16.h"
 
 namespace cairn::test {
