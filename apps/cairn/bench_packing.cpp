@@ -183,9 +183,8 @@ void add_rows(Table& table, const Case& measured) {
 
 std::string rows_line(const Case& measured) {
   return fmt::format(
-      "{}: {} samples, {:.0f} tokens in the mean, in {} rows of {}; no fewer than {} can hold "
-      "them; "
-      "{:.2f} % filled\n",
+      "{}: {} samples, {:.0f} tokens in the mean, in {} rows of {}, at least {} needed; {:.2f} % "
+      "filled; padded, {:.2f} times the positions\n",
       measured.name, measured.samples, measured.mean(), measured.rows(), measured.capacity,
       measured.least_rows(), 100 * measured.filled());
 }
