@@ -8,12 +8,21 @@
 namespace cairn {
 
 struct TargetProfile {
+  // CUDA devices below this compute capability have no FlashAttention.
+  static constexpr int kFlashCapability = 80;
+
   std::string name = "cpu";
   int threads = 1;                     // how many scratches of threads are taken
   double gemm_flops = 2e11;            // floating-point operations a second, f32 arithmetic
   double bytes_per_second = 1.5e10;    // memory moved by everything that is no product
   double page_bytes_per_second = 1e9;  // to and from the page store, beside computing
   int64_t memory_bytes = 0;            // of the device; 0: ask the machine
+  int compute_capability = 0;          // of a CUDA device, 80 for 8.0; 0: no CUDA device
+
+  // The CPU's own kernels are tiled.
+  bool has_flash_attention() const {
+    return compute_capability == 0 || compute_capability >= kFlashCapability;
+  }
 };
 
 }  // namespace cairn

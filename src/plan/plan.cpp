@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "model/known_models.h"
 #include "plan/choose_policy.h"
+#include "train/attention_choice.h"
 
 namespace cairn {
 namespace {
@@ -32,6 +33,10 @@ void explain(Plan& plan, bool chosen) {
                   name_of(plan.rehearsal.snapshot.peak_phase[static_cast<size_t>(Place::device)]),
                   name_of(kAccounts[largest]), format_bytes(accounts[largest])));
   plan.why.push_back(explain_policy(plan.recipe.memory.checkpointing, chosen));
+  if (plan.spec.model.attention == AttentionKind::materialised)
+    plan.why.push_back(
+        "flash_attn: disabled keeps the probabilities of every head: its memory grows with the "
+        "square of the longest sample");
   if (!plan.fits())
     plan.why.push_back(fmt::format(
         "{} are needed, {} more than the budget of {}", format_bytes(plan.needed_bytes()),
@@ -69,6 +74,9 @@ Plan make_plan(const Recipe& recipe, const TrainSpec& spec, const TargetProfile&
   const bool chosen = recipe.memory.checkpointing.is_auto();
   settle_policy(plan, profile);
   explain(plan, chosen);
+  if (const auto choice = choose_attention(recipe.model.flash_attn, profile);
+      !choice.remark.empty())
+    plan.why.push_back(choice.remark);
   return plan;
 }
 

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "files/safetensors.h"
 #include "model/adapter.h"
+#include "train/attention_choice.h"
 
 namespace cairn {
 namespace {
@@ -109,6 +110,10 @@ std::vector<std::string> remarks_of(const PreparedRun& run, const ChatTemplate& 
   std::vector<std::string> remarks;
   for (const Note& note : run.recipe.notes)
     remarks.push_back(fmt::format("{}: {}", note.key, note.text));
+  const auto use_cache = run.files.config.find("use_cache");
+  if (use_cache != run.files.config.end() && *use_cache == true)
+    remarks.push_back(
+        "use_cache: true in the model's config is for generation; training keeps no KV cache");
   for (const DatasetCounts& count : run.data.counts)
     for (const auto& [reason, rows] : count.skipped)
       remarks.push_back(fmt::format("{}: {} rows skipped: {}", count.name, rows, reason));
@@ -167,6 +172,7 @@ TrainSpec make_train_spec(const Recipe& recipe, const ModelConfig& config) {
   spec.model.precision = recipe.train.trained_precision;
   spec.model.activation = recipe.train.bf16 ? DType::bf16 : DType::f32;
   spec.model.frozen_storage = spec.model.activation;
+  spec.model.attention = attention_kind(recipe.model.flash_attn);
   spec.model.loss_chunk = recipe.memory.loss_chunk;
   spec.model.mlp_tile = recipe.memory.mlp_tile;
   // The plan puts its own choice in the place of auto.

@@ -22,6 +22,8 @@ enum class SchedulerType : uint8_t { linear, cosine, constant, constant_with_war
 enum class OptimizerType : uint8_t { adamw_torch, adamw_torch_fused };  // the same arithmetic
 // When to evaluate, to save.
 enum class IntervalStrategy : uint8_t { no, steps, epoch };
+// All tiled and exact but `disabled`, which keeps every probability.
+enum class FlashAttention : uint8_t { automatic, fa2, fa3, sdpa, disabled };
 
 std::string_view name_of(FinetuningType type);
 std::string_view name_of(Stage stage);
@@ -29,10 +31,12 @@ std::string_view name_of(SchedulerType type);
 std::string_view name_of(OptimizerType type);
 std::string_view name_of(IntervalStrategy strategy);
 std::string_view name_of(TrainedPrecision precision);
+std::string_view name_of(FlashAttention attention);
 
 struct ModelRecipe {
   std::string model_name_or_path;
   std::string adapter_name_or_path;  // empty: none
+  FlashAttention flash_attn = FlashAttention::automatic;
   bool operator==(const ModelRecipe&) const = default;
 };
 

@@ -26,9 +26,7 @@ void add_model_keys(std::vector<RecipeKey>& keys) {
       keys.push_back(std::move(key));
     }
   };
-  add({no_effect("flash_attn", text,
-                 "attention is always exact and computed tile by tile, without a matrix of scores"),
-       no_effect("enable_liger_kernel", boolean,
+  add({no_effect("enable_liger_kernel", boolean,
                  "the head and the cross-entropy are always one chunked layer", {"false"}),
        no_effect("use_unsloth", boolean, "Cairn's own kernels are used", {"false"}),
        no_effect("use_v1_kernels", boolean, "Cairn's own kernels are used", {"false"}),

@@ -108,11 +108,23 @@ const EnumWords<TrainedPrecision>& words_of(TrainedPrecision) {
   return words;
 }
 
+const EnumWords<FlashAttention>& words_of(FlashAttention) {
+  static const EnumWords<FlashAttention> words = {{{"auto", FlashAttention::automatic},
+                                                   {"fa2", FlashAttention::fa2},
+                                                   {"fa3", FlashAttention::fa3},
+                                                   {"sdpa", FlashAttention::sdpa},
+                                                   {"disabled", FlashAttention::disabled}},
+                                                  {},
+                                                  ""};
+  return words;
+}
+
 std::string_view name_of(Stage stage) { return word_for(stage); }
 std::string_view name_of(FinetuningType type) { return word_for(type); }
 std::string_view name_of(SchedulerType type) { return word_for(type); }
 std::string_view name_of(OptimizerType type) { return word_for(type); }
 std::string_view name_of(IntervalStrategy strategy) { return word_for(strategy); }
 std::string_view name_of(TrainedPrecision precision) { return word_for(precision); }
+std::string_view name_of(FlashAttention attention) { return word_for(attention); }
 
 }  // namespace cairn

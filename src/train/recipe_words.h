@@ -24,6 +24,7 @@ const EnumWords<SchedulerType>& words_of(SchedulerType);
 const EnumWords<OptimizerType>& words_of(OptimizerType);
 const EnumWords<IntervalStrategy>& words_of(IntervalStrategy);
 const EnumWords<TrainedPrecision>& words_of(TrainedPrecision);
+const EnumWords<FlashAttention>& words_of(FlashAttention);
 
 // "linear, cosine, constant"
 template <typename E>

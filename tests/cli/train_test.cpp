@@ -28,13 +28,19 @@ void write_file(const fs::path& path, const std::string& text) {
 // A Hugging Face folder with random weights and the small tokenizer.
 void write_model(const fs::path& folder) {
   fs::create_directories(folder);
-  const nlohmann::json config = {
-      {"model_type", "llama"},       {"architectures", {"LlamaForCausalLM"}},
-      {"hidden_size", 32},           {"intermediate_size", 48},
-      {"num_hidden_layers", 2},      {"num_attention_heads", 4},
-      {"num_key_value_heads", 2},    {"vocab_size", kVocab},
-      {"rms_norm_eps", 1e-5},        {"rope_theta", 10000.0},
-      {"tie_word_embeddings", true}, {"torch_dtype", "float32"}};
+  const nlohmann::json config = {{"model_type", "llama"},
+                                 {"architectures", {"LlamaForCausalLM"}},
+                                 {"hidden_size", 32},
+                                 {"intermediate_size", 48},
+                                 {"num_hidden_layers", 2},
+                                 {"num_attention_heads", 4},
+                                 {"num_key_value_heads", 2},
+                                 {"vocab_size", kVocab},
+                                 {"rms_norm_eps", 1e-5},
+                                 {"rope_theta", 10000.0},
+                                 {"tie_word_embeddings", true},
+                                 {"torch_dtype", "float32"},
+                                 {"use_cache", true}};
   write_file(folder / "config.json", config.dump());
   write_file(folder / "tokenizer.json", small_tokenizer_json().dump());
   write_file(folder / "tokenizer_config.json", R"({"eos_token": "<|im_end|>"})");
@@ -120,6 +126,32 @@ TEST_F(Program, trains_an_adapter_and_measures_what_it_predicted) {
   const SafetensorsFile logits((folder_ / "l").string());
   const auto tokens = 1 + std::count(ids.output.begin(), ids.output.end(), ',');
   EXPECT_EQ(logits.require("logits").shape, (Shape{tokens, kVocab}));
+}
+
+TEST_F(Program, names_a_config_that_asks_for_a_kv_cache_and_keeps_none) {
+  const Outcome outcome = cairn("train recipe.yaml max_steps=1");
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.output;
+  EXPECT_NE(outcome.output.find("use_cache: true"), std::string::npos) << outcome.output;
+  const nlohmann::json with = read("out/ledger.json")["measured"];
+  nlohmann::json config = read("model/config.json");
+  config["use_cache"] = false;
+  write_file(folder_ / "model/config.json", config.dump());
+  const Outcome without = cairn("train recipe.yaml max_steps=1");
+  EXPECT_EQ(without.output.find("use_cache"), std::string::npos) << without.output;
+  EXPECT_EQ(read("out/ledger.json")["measured"], with);
+}
+
+TEST_F(Program, attention_with_its_probabilities_measures_what_it_predicted) {
+  ASSERT_EQ(cairn("train recipe.yaml max_steps=2").exit_code, 0);
+  const nlohmann::json tiled = read("out/ledger.json")["measured"];
+  const Outcome outcome = cairn("train recipe.yaml max_steps=2 flash_attn=disabled");
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.output;
+  const nlohmann::json ledger = read("out/ledger.json");
+  EXPECT_EQ(ledger["predicted"], ledger["measured"]);
+  const auto activations = [](const nlohmann::json& side) {
+    return side["account_peaks"]["activations"].get<int64_t>();
+  };
+  EXPECT_GT(activations(ledger["measured"]), activations(tiled));
 }
 
 TEST_F(Program, trains_every_weight_and_writes_a_model_that_it_reads_again) {

@@ -181,9 +181,9 @@ TEST(Recipe, cairns_own_keys_are_read) {
 
 TEST(Recipe, a_key_without_effect_leaves_a_note_that_says_why) {
   const Recipe recipe = parsed(
-      "trust_remote_code: true\nflash_attn: fa2\nreport_to: none\nddp_timeout: 180000000\n"
+      "trust_remote_code: true\nuse_unsloth: true\nreport_to: none\nddp_timeout: 180000000\n"
       "gradient_checkpointing_kwargs: {use_reentrant: false}\n");
-  EXPECT_EQ(noted_keys(recipe), (Names{"trust_remote_code", "flash_attn", "ddp_timeout",
+  EXPECT_EQ(noted_keys(recipe), (Names{"trust_remote_code", "use_unsloth", "ddp_timeout",
                                        "gradient_checkpointing_kwargs"}));
   for (const Note& note : recipe.notes) EXPECT_FALSE(note.text.empty()) << note.key;
   EXPECT_EQ(noted_keys(parsed("report_to: wandb")), Names{"report_to"});
