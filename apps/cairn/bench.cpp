@@ -2,10 +2,35 @@
 #include "bench.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
 
 #include "base/error.h"
 
 namespace cairn::program {
+namespace {
+
+struct Measurement {
+  std::string_view name;
+  int (*run)(const BenchOptions&);
+};
+constexpr std::array kMeasurements = {
+    Measurement{"gemm", bench_gemm}, Measurement{"attention", bench_attention},
+    Measurement{"step", bench_step}, Measurement{"packing", bench_packing}};
+
+int run_bench(const std::string& what, const BenchOptions& options) {
+  std::vector<std::string_view> names;
+  for (const Measurement& measurement : kMeasurements) {
+    if (measurement.name == what) return measurement.run(options);
+    names.push_back(measurement.name);
+  }
+  throw UserError(
+      fmt::format("there is no measurement '{}'; choose among {}", what, fmt::join(names, ", ")));
+}
+
+}  // namespace
 
 CheckpointPolicy policy_of(const BenchOptions& options, int64_t num_blocks) {
   const auto policy = parse_policy(options.checkpointing);
@@ -17,7 +42,7 @@ CheckpointPolicy policy_of(const BenchOptions& options, int64_t num_blocks) {
 Command add_bench(CLI::App& app) {
   auto options = std::make_shared<BenchOptions>();
   auto what = std::make_shared<std::string>();
-  app.add_option("what", *what, "gemm, step or packing")->required();
+  app.add_option("what", *what, "gemm, attention, step or packing")->required();
   app.add_option("--model", options->model,
                  "step: a known name or a config.json; packing: a folder or GGUF with a tokenizer; "
                  "random weights");
@@ -26,6 +51,9 @@ Command add_bench(CLI::App& app) {
       ->delimiter(',');
   app.add_option("--checkpointing", options->checkpointing,
                  "step, packing: a policy such as block");
+  app.add_option("--tokens", options->tokens, "attention: lengths of the timed sequences")
+      ->delimiter(',')
+      ->check(CLI::Range(1, 1 << 17));
   app.add_option("--data", options->data, "packing: a data set, .json or .jsonl");
   app.add_option("--template", options->chat_template, "packing: of the samples");
   app.add_option("--seq", options->sequence, "packing: tokens of a row")
@@ -34,13 +62,7 @@ Command add_bench(CLI::App& app) {
   app.add_option("--repeats", options->repeats, "runs of each; the median counts")
       ->check(CLI::Range(1, 1000));
   app.add_flag("--json", options->json, "one JSON object on stdout");
-  return [options, what] {
-    if (*what == "gemm") return bench_gemm(*options);
-    if (*what == "step") return bench_step(*options);
-    if (*what == "packing") return bench_packing(*options);
-    throw UserError(
-        fmt::format("there is no measurement '{}'; choose gemm, step or packing", *what));
-  };
+  return [options, what] { return run_bench(*what, *options); };
 }
 
 }  // namespace cairn::program

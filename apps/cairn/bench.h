@@ -17,6 +17,7 @@ struct BenchOptions {
   std::string data;
   std::string chat_template = "chatml";
   int64_t sequence = 2048;  // tokens of a packed row
+  std::vector<int64_t> tokens = {1024, 4096};  // of attention
   int threads = 0;
   int repeats = 5;
   bool json = false;
@@ -26,6 +27,7 @@ struct BenchOptions {
 CheckpointPolicy policy_of(const BenchOptions& options, int64_t num_blocks);
 
 int bench_gemm(const BenchOptions& options);
+int bench_attention(const BenchOptions& options);
 int bench_step(const BenchOptions& options);
 int bench_packing(const BenchOptions& options);
 
