@@ -18,7 +18,8 @@ struct Measurement {
 };
 constexpr std::array kMeasurements = {
     Measurement{"gemm", bench_gemm}, Measurement{"attention", bench_attention},
-    Measurement{"step", bench_step}, Measurement{"packing", bench_packing}};
+    Measurement{"step", bench_step}, Measurement{"checkpointing", bench_checkpointing},
+    Measurement{"packing", bench_packing}};
 
 int run_bench(const std::string& what, const BenchOptions& options) {
   std::vector<std::string_view> names;
@@ -42,15 +43,21 @@ CheckpointPolicy policy_of(const BenchOptions& options, int64_t num_blocks) {
 Command add_bench(CLI::App& app) {
   auto options = std::make_shared<BenchOptions>();
   auto what = std::make_shared<std::string>();
-  app.add_option("what", *what, "gemm, attention, step or packing")->required();
+  app.add_option("what", *what, "gemm, attention, step, checkpointing or packing")->required();
   app.add_option("--model", options->model,
-                 "step: a known name or a config.json; packing: a folder or GGUF with a tokenizer; "
+                 "step, checkpointing: a known name or a config.json; packing: a folder or GGUF "
+                 "with a tokenizer; "
                  "random weights");
-  app.add_option("--method", options->methods, "step: lora, full")->delimiter(',');
-  app.add_option("--shape", options->shapes, "step: samples x tokens, such as 8x256")
+  app.add_option("--method", options->methods, "step, checkpointing: lora, full")->delimiter(',');
+  app.add_option("--shape", options->shapes, "step, checkpointing: samples x tokens, such as 8x256")
       ->delimiter(',');
   app.add_option("--checkpointing", options->checkpointing,
                  "step, packing: a policy such as block");
+  app.add_option("--policies", options->policies, "checkpointing: policies to compare")
+      ->delimiter(',');
+  app.add_option("--budgets", options->budgets, "checkpointing: budgets that the plan chooses for")
+      ->check(CLI::Range(0, 100));
+  app.add_flag("--rehearse", options->rehearse, "checkpointing: measure nothing");
   app.add_option("--tokens", options->tokens, "attention: lengths of the timed sequences")
       ->delimiter(',')
       ->check(CLI::Range(1, 1 << 17));

@@ -14,9 +14,13 @@ struct BenchOptions {
   std::vector<std::string> methods = {"lora", "full"};
   std::vector<std::string> shapes = {"8x256", "1x2048"};
   std::string checkpointing = "none";
+  std::vector<std::string> policies = {"none", "selective", "block",  "every:2",
+                                       "sqrt", "nested",    "offload"};
+  int budgets = 0;        // of checkpointing: how many the plan chooses for
+  bool rehearse = false;  // checkpointing: measure nothing
   std::string data;
   std::string chat_template = "chatml";
-  int64_t sequence = 2048;  // tokens of a packed row
+  int64_t sequence = 2048;                     // tokens of a packed row
   std::vector<int64_t> tokens = {1024, 4096};  // of attention
   int threads = 0;
   int repeats = 5;
@@ -29,6 +33,7 @@ CheckpointPolicy policy_of(const BenchOptions& options, int64_t num_blocks);
 int bench_gemm(const BenchOptions& options);
 int bench_attention(const BenchOptions& options);
 int bench_step(const BenchOptions& options);
+int bench_checkpointing(const BenchOptions& options);
 int bench_packing(const BenchOptions& options);
 
 }  // namespace cairn::program

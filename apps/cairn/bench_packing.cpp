@@ -186,7 +186,7 @@ std::string rows_line(const Case& measured) {
       "{}: {} samples, {:.0f} tokens in the mean, in {} rows of {}, at least {} needed; {:.2f} % "
       "filled; padded, {:.2f} times the positions\n",
       measured.name, measured.samples, measured.mean(), measured.rows(), measured.capacity,
-      measured.least_rows(), 100 * measured.filled());
+      measured.least_rows(), 100 * measured.filled(), measured.fewer_positions());
 }
 
 }  // namespace

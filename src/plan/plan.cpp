@@ -11,12 +11,11 @@
 namespace cairn {
 namespace {
 
-std::string explain_policy(const PolicyChoice& choice, bool chosen) {
-  const std::string words = to_string(choice);
-  if (chosen)
-    return fmt::format(
-        "gradient checkpointing was left to the plan: '{}' is the fastest that it found to fit",
-        words);
+std::string explain_policy(const Plan& plan) {
+  const std::string words = to_string(plan.recipe.memory.checkpointing);
+  if (plan.asked_checkpointing.is_auto())
+    return fmt::format("gradient checkpointing was left to the plan: '{}' is the {} that it found",
+                       words, plan.fits() ? "fastest that fits" : "leanest");
   if (words == "none")
     return "gradient checkpointing is off: every block keeps what its backward needs";
   if (words == "block")
@@ -24,7 +23,7 @@ std::string explain_policy(const PolicyChoice& choice, bool chosen) {
   return fmt::format("gradient checkpointing is '{}'", words);
 }
 
-void explain(Plan& plan, bool chosen) {
+void explain(Plan& plan) {
   const auto& accounts = plan.rehearsal.snapshot.accounts_at_peak();
   const auto largest =
       static_cast<size_t>(std::max_element(accounts.begin(), accounts.end()) - accounts.begin());
@@ -32,7 +31,7 @@ void explain(Plan& plan, bool chosen) {
       fmt::format("the peak is in phase '{}'; its largest account is {}, {}",
                   name_of(plan.rehearsal.snapshot.peak_phase[static_cast<size_t>(Place::device)]),
                   name_of(kAccounts[largest]), format_bytes(accounts[largest])));
-  plan.why.push_back(explain_policy(plan.recipe.memory.checkpointing, chosen));
+  plan.why.push_back(explain_policy(plan));
   if (plan.spec.model.attention == AttentionKind::materialised)
     plan.why.push_back(
         "flash_attn: disabled keeps the probabilities of every head: its memory grows with the "
@@ -71,9 +70,9 @@ Plan make_plan(const Recipe& recipe, const TrainSpec& spec, const TargetProfile&
   plan.budget_bytes = budget_bytes;
   plan.runtime_bytes = runtime_bytes;
   plan.tokens_per_step = recipe.train.gradient_accumulation_steps * spec.capacity.tokens;
-  const bool chosen = recipe.memory.checkpointing.is_auto();
+  plan.asked_checkpointing = recipe.memory.checkpointing;
   settle_policy(plan, profile);
-  explain(plan, chosen);
+  explain(plan);
   if (const auto choice = choose_attention(recipe.model.flash_attn, profile);
       !choice.remark.empty())
     plan.why.push_back(choice.remark);

@@ -11,8 +11,9 @@
 namespace cairn {
 
 struct Plan {
-  Recipe recipe;   // auto replaced by what was chosen
-  TrainSpec spec;  // what the run must be given
+  Recipe recipe;                     // auto replaced by what was chosen
+  TrainSpec spec;                    // what the run must be given
+  PolicyChoice asked_checkpointing;  // as the recipe had it
   Rehearsal rehearsal;
   int64_t budget_bytes = 0;
   int64_t runtime_bytes = 0;  // the process itself

@@ -15,9 +15,9 @@ struct Candidate {
 };
 
 Candidate with_checkpointing(Recipe recipe) {
-  recipe.memory.checkpointing = *parse_policy("block");
-  return {std::move(recipe), "gradient_checkpointing=block",
-          "every block is computed once more: about a third more time"};
+  recipe.memory.checkpointing = *parse_policy("auto");
+  return {std::move(recipe), "gradient_checkpointing=auto",
+          "blocks are computed again, or their inputs paged, as far as the budget demands"};
 }
 
 // The same number of samples a step, in smaller pieces.
@@ -54,7 +54,7 @@ std::vector<Candidate> candidates_of(const Recipe& recipe) {
     base = candidate.recipe;
     list.push_back(std::move(candidate));
   };
-  if (base.memory.checkpointing.uses(PolicyKind::none)) add(with_checkpointing(base));
+  if (!base.memory.checkpointing.is_auto()) add(with_checkpointing(base));
   if (base.train.per_device_train_batch_size > 1) add(with_accumulation(base));
   if (base.method.finetuning_type == FinetuningType::full) add(with_lora(base));
   const Recipe whole = base;
@@ -71,7 +71,9 @@ std::vector<Candidate> candidates_of(const Recipe& recipe) {
 
 std::optional<Remedy> find_remedy(const Plan& plan,
                                   const std::function<Plan(const Recipe&)>& rehearse_again) {
-  for (Candidate& candidate : candidates_of(plan.recipe)) {
+  Recipe asked = plan.recipe;
+  asked.memory.checkpointing = plan.asked_checkpointing;
+  for (Candidate& candidate : candidates_of(asked)) {
     Plan again = rehearse_again(candidate.recipe);
     if (again.fits())
       return Remedy{std::move(candidate.keys), std::move(candidate.cost), std::move(again)};

@@ -66,6 +66,10 @@ Account largest_account(const Snapshot& snapshot) {
                                        accounts.begin())];
 }
 
+int64_t paged_bytes(const Snapshot& snapshot) {
+  return snapshot.peak[static_cast<size_t>(Place::page)];
+}
+
 nlohmann::ordered_json per_account_json(const Snapshot::PerAccount& bytes) {
   nlohmann::ordered_json object;
   for (Account account : kAccounts)
@@ -117,6 +121,8 @@ std::string accounts_table(const Snapshot& snapshot, const AccountsBeside& besid
   if (beside.runtime_bytes > 0) table.add_row({"runtime", format_bytes(beside.runtime_bytes)});
   if (beside.arena_bytes > 0 || beside.runtime_bytes > 0)
     table.add_row({"needed", format_bytes(needed_bytes(snapshot, beside))});
+  if (const int64_t paged = paged_bytes(snapshot); paged > 0)
+    table.add_row({"on disk, in page_dir", format_bytes(paged)});
   return table.to_string();
 }
 
@@ -161,9 +167,11 @@ std::string accounts_report(const Snapshot& snapshot, const AccountsBeside& besi
 }
 
 nlohmann::ordered_json to_json(const Snapshot& snapshot) {
-  return {{"peak_bytes", snapshot.peak_bytes()},
-          {"accounts", per_account_json(snapshot.accounts_at_peak())},
-          {"account_peaks", per_account_json(snapshot.peaks_of_accounts())}};
+  nlohmann::ordered_json json = {{"peak_bytes", snapshot.peak_bytes()},
+                                 {"accounts", per_account_json(snapshot.accounts_at_peak())},
+                                 {"account_peaks", per_account_json(snapshot.peaks_of_accounts())}};
+  if (const int64_t paged = paged_bytes(snapshot); paged > 0) json["page_bytes"] = paged;
+  return json;
 }
 
 }  // namespace cairn

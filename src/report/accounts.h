@@ -39,7 +39,7 @@ std::string budget_sentence(const Snapshot& snapshot, const AccountsBeside& besi
 // All of it, as `plan` and `train` print it.
 std::string accounts_report(const Snapshot& snapshot, const AccountsBeside& beside = {});
 
-// {"peak_bytes", "accounts", "account_peaks"}, as in ledger.json.
+// {"peak_bytes", "accounts", "account_peaks"}, as in ledger.json; "page_bytes" if any are.
 nlohmann::ordered_json to_json(const Snapshot& snapshot);
 
 }  // namespace cairn

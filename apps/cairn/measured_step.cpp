@@ -1,0 +1,153 @@
+#include "measured_step.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+
+#include "base/bytes.h"
+#include "base/error.h"
+#include "base/random.h"
+#include "bench_arena.h"
+#include "files/page_file.h"
+#include "memory/machine.h"
+#include "ops/gemm.h"
+#include "ops/moving.h"
+#include "plan/rehearse.h"
+
+namespace cairn::program {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+// A product of a block's size on bf16 weights, timed between steps.
+class GemmProbe {
+ public:
+  explicit GemmProbe(const Exec& exec)
+      : exec_(exec),
+        x_(exec.make(Account::workspace, "x", DType::bf16, {2048, 2048})),
+        w_(exec.make(Account::workspace, "w", DType::bf16, {2048, 2048})),
+        y_(exec.make(Account::workspace, "y", DType::f32, {2048, 2048})) {
+    ops::fill_random(exec, {.scale = 1, .seed = 1}, x_.view());
+    ops::fill_random(exec, {.scale = 1, .seed = 2}, w_.view());
+  }
+  // Operations a second.
+  double run() {
+    const auto begin = Clock::now();
+    ops::gemm(exec_, {.a = x_.view(), .b = w_.view(), .c = y_.view(), .transpose_b = true});
+    return 2.0 * 2048 * 2048 * 2048 / seconds_since(begin);
+  }
+
+ private:
+  const Exec& exec_;
+  Tensor x_, w_, y_;
+};
+
+}  // namespace
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+BatchShape parse_shape(const std::string& text) {
+  BatchShape shape{};
+  char x = 0, rest = 0;
+  if (std::sscanf(text.c_str(), "%ld%c%ld%c", &shape.samples, &x, &shape.tokens, &rest) != 3 ||
+      x != 'x' || shape.samples < 1 || shape.tokens < 2)
+    throw UserError(fmt::format("--shape '{}' is not samples x tokens, such as 8x256", text));
+  return shape;
+}
+
+Batch make_random_batch(const BatchShape& shape, int64_t vocab) {
+  const Random random(11);
+  std::vector<Example> examples(static_cast<size_t>(shape.samples));
+  uint64_t draw = 0;
+  for (Example& example : examples)
+    for (int64_t t = 0; t < shape.tokens; ++t) {
+      example.ids.push_back(
+          static_cast<int32_t>(random.below(draw++, static_cast<uint64_t>(vocab))));
+      example.labels.push_back(example.ids.back());
+    }
+  std::vector<const Example*> pointers;
+  for (const Example& example : examples) pointers.push_back(&example);
+  return make_batch(pointers);
+}
+
+TrainSpec make_bench_spec(const ModelConfig& config, const std::string& method,
+                          const Batch& batch) {
+  TrainSpec spec;
+  spec.model.config = config;
+  if (method == "lora")
+    spec.model.lora = LoraSpec();
+  else if (method != "full")
+    throw UserError(fmt::format("--method {} is not known; use lora or full", method));
+  spec.checkpointing = uniform_policy(Keep::everything, config.num_layers);
+  spec.capacity = capacity_of(batch);
+  return spec;
+}
+
+MeasuredStep measure_step(const TrainSpec& spec, const Batch& batch, int repeats,
+                          Backend& backend) {
+  const std::vector<Batch> step = {batch};
+  const Rehearsal rehearsal = rehearse(spec, 1, backend.profile());
+  MeasuredStep measured;
+  measured.runtime_bytes = resident_bytes();
+  if (rehearsal.arena_bytes() + measured.runtime_bytes > default_budget_bytes())
+    throw OutOfBudget(
+        fmt::format("{} are needed for this shape", format_bytes(rehearsal.arena_bytes())),
+        rehearsal.snapshot, rehearsal.arena_bytes());
+  reset_peak_resident();
+  PageFile pages(std::filesystem::temp_directory_path());
+  Ledger ledger;
+  {
+    Arena arena(backend.device(), ledger, rehearsal.layout);
+    arena.prefault();
+    Trainer trainer(backend, arena, spec, &pages);
+    trainer.load({});
+    trainer.step(step, 1e-5);  // warms up, and is the worst step
+    measured.peak_resident = peak_resident_bytes();
+    run_in_arena(backend, [&](const Exec& exec, bool real) {
+      GemmProbe probe(exec);
+      std::vector<double> rates, seconds;
+      for (int i = 0; i < repeats; ++i) {
+        rates.push_back(probe.run());
+        const auto begin = Clock::now();
+        if (real) trainer.step(step, 1e-5);
+        seconds.push_back(seconds_since(begin));
+        rates.push_back(probe.run());
+      }
+      measured.gemm_rate = median(rates);
+      measured.step_seconds = median(seconds);
+    });
+  }
+  // What a step must compute: recomputation is not useful work.
+  TrainSpec plain = spec;
+  plain.checkpointing = uniform_policy(Keep::everything, spec.model.config.num_layers);
+  measured.useful_flops = rehearse(plain, 1, backend.profile()).step_work.gemm_flops;
+  measured.tokens = batch.tokens();
+  measured.predicted_peak = rehearsal.snapshot.peak_bytes();
+  measured.measured_peak = ledger.snapshot().peak_bytes();
+  measured.arena_bytes = rehearsal.arena_bytes();
+  return measured;
+}
+
+nlohmann::ordered_json to_json(const MeasuredStep& m) {
+  return {{"step_seconds", m.step_seconds},
+          {"tokens_per_second", static_cast<double>(m.tokens) / m.step_seconds},
+          {"step_gflops", m.rate() / 1e9},
+          {"gemm_gflops", m.gemm_rate / 1e9},
+          {"share", m.share()},
+          {"predicted_peak_bytes", m.predicted_peak},
+          {"measured_peak_bytes", m.measured_peak},
+          {"arena_bytes", m.arena_bytes},
+          {"runtime_bytes", m.runtime_bytes},
+          {"process_peak_rss_bytes", m.peak_resident}};
+}
+
+}  // namespace cairn::program
