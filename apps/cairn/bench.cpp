@@ -65,6 +65,7 @@ Command add_bench(CLI::App& app) {
   app.add_option("--template", options->chat_template, "packing: of the samples");
   app.add_option("--seq", options->sequence, "packing: tokens of a row")
       ->check(CLI::Range(2, 1 << 20));
+  app.add_flag("--only-flash", options->only_flash, "attention: time the tiled one alone");
   app.add_option("--threads", options->threads, "0: all cores");
   app.add_option("--repeats", options->repeats, "runs of each; the median counts")
       ->check(CLI::Range(1, 1000));

@@ -22,6 +22,7 @@ struct BenchOptions {
   std::string chat_template = "chatml";
   int64_t sequence = 2048;                     // tokens of a packed row
   std::vector<int64_t> tokens = {1024, 4096};  // of attention
+  bool only_flash = false;
   int threads = 0;
   int repeats = 5;
   bool json = false;

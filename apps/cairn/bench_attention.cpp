@@ -78,9 +78,10 @@ struct Speed {
   double share() const { return useful_flops(tokens) / flash_seconds / product_rate; }
 };
 
-Speed measure(Backend& backend, int64_t tokens, int repeats) {
+Speed measure(const BenchOptions& options, Backend& backend, int64_t tokens) {
   Speed speed{tokens, 0, 0, {}};
-  const bool with_square = tokens <= kLongestSquare;
+  const int repeats = options.repeats;
+  const bool with_square = tokens <= kLongestSquare && !options.only_flash;
   run_in_arena(backend, [&](const Exec& exec, bool real) {
     ProductRun product(exec);
     AttentionRun flash(exec, tokens, AttentionKind::flash);
@@ -88,7 +89,7 @@ Speed measure(Backend& backend, int64_t tokens, int repeats) {
     if (with_square) square.emplace(exec, tokens, AttentionKind::materialised);
     std::vector<double> rates, flash_seconds, square_seconds;
     // The first turn warms up; a long sequence needs no warming.
-    const int turns = repeats + (with_square ? 1 : 0);
+    const int turns = repeats + (tokens <= kLongestSquare ? 1 : 0);
     for (int turn = 0; turn < turns; ++turn) {
       const bool counts = turns - turn <= repeats;
       const double product_seconds = seconds_of([&] { product.run(); });
@@ -123,7 +124,7 @@ nlohmann::ordered_json memory_rows(const TargetProfile& profile, Table& table) {
 nlohmann::ordered_json speed_rows(const BenchOptions& options, Backend& backend, Table& table) {
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();
   for (const int64_t tokens : options.tokens) {
-    const Speed speed = measure(backend, tokens, options.repeats);
+    const Speed speed = measure(options, backend, tokens);
     nlohmann::ordered_json row = {{"tokens", tokens},
                                   {"flash_seconds", speed.flash_seconds},
                                   {"gemm_gflops", speed.product_rate / 1e9},
