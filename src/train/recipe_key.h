@@ -132,6 +132,8 @@ RecipeKey refused(std::string name, std::string instead);
 
 // Another spelling of a key that is printed: `apply` sets its field if the value is true.
 RecipeKey switch_key(const std::string& name, void (*apply)(Recipe&));
+// Another spelling of flash_attn.
+RecipeKey attn_implementation_key();
 
 // The tables, one file a subject or standing.
 std::vector<RecipeKey> honoured_keys();
