@@ -120,16 +120,19 @@ nlohmann::ordered_json to_json(const Row& row) {
   return json;
 }
 
-Table make_policy_table() {
-  return Table({{"policy"},
-                {"activations", Align::right},
-                {"arena", Align::right},
-                {"page file", Align::right},
-                {"computed twice", Align::right},
-                {"rehearsed s", Align::right},
-                {"measured s", Align::right},
-                {"cost", Align::right},
-                {"peak"}});
+Table make_policy_table(bool measured) {
+  std::vector<Table::Column> columns = {{"policy"},
+                                        {"activations", Align::right},
+                                        {"arena", Align::right},
+                                        {"page file", Align::right},
+                                        {"computed twice", Align::right},
+                                        {"rehearsed s", Align::right}};
+  if (measured) {
+    columns.push_back({"measured s", Align::right});
+    columns.push_back({"cost", Align::right});
+    columns.push_back({"peak"});
+  }
+  return Table(std::move(columns));
 }
 
 // The fastest row that fits: by measured cost, or by rehearsed seconds.
@@ -186,13 +189,14 @@ nlohmann::ordered_json compare_auto(Comparison& comparison, const std::vector<Ro
 }
 
 // Everything turned on, and what the plan picks within the memory that it needs or `block` does.
-nlohmann::ordered_json compare_everything_on(Comparison& comparison, std::string& text) {
+nlohmann::ordered_json compare_everything_on(Comparison& comparison, const BenchOptions& options,
+                                             std::string& text) {
   const Row everything = comparison.make_row_of_everything_on();
   const Row block = comparison.make_row("block");
   const int64_t budget =
       std::max(everything.rehearsal.arena_bytes(), block.rehearsal.arena_bytes());
   const Row pick = comparison.make_row(to_string(comparison.choose(budget).choice));
-  Table table = make_policy_table();
+  Table table = make_policy_table(!options.rehearse);
   table.add_row(cells_of(everything));
   table.add_row(cells_of(pick));
   text += fmt::format("everything turned on, and the plan's pick, within {}\n{}\n",
@@ -211,7 +215,7 @@ int bench_checkpointing(const BenchOptions& options) {
   for (const std::string& method : options.methods)
     for (const std::string& shape : options.shapes) {
       Comparison comparison(options, method, shape, *backend);
-      Table table = make_policy_table();
+      Table table = make_policy_table(!options.rehearse);
       std::vector<Row> rows;
       nlohmann::ordered_json policies = nlohmann::ordered_json::array();
       for (const std::string& words : options.policies) {
@@ -223,7 +227,7 @@ int bench_checkpointing(const BenchOptions& options) {
       nlohmann::ordered_json entry = {{"method", method}, {"shape", shape}, {"policies", policies}};
       if (options.budgets > 0) {
         entry["auto"] = compare_auto(comparison, rows, options, text);
-        entry["everything_on"] = compare_everything_on(comparison, text);
+        entry["everything_on"] = compare_everything_on(comparison, options, text);
       }
       list.push_back(std::move(entry));
     }
