@@ -1,5 +1,6 @@
 // The program from end to end on a model of a few thousand parameters: what it writes, and how it
 // answers wrong input.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -192,6 +193,40 @@ TEST_F(Program, grouped_by_length_it_measures_what_it_predicted) {
   ASSERT_EQ(outcome.exit_code, 0) << outcome.output;
   const nlohmann::json ledger = read("out/ledger.json");
   EXPECT_EQ(ledger["predicted"], ledger["measured"]);
+}
+
+TEST_F(Program, every_policy_writes_the_same_adapter_and_measures_what_it_predicted) {
+  std::string plain;
+  for (const char* policy : {"none", "block", "every:2", "sqrt", "nested", "selective", "offload",
+                             "1*offload+1*none", "auto"}) {
+    const Outcome outcome =
+        cairn(std::string("train recipe.yaml gradient_checkpointing=") + policy);
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.output;
+    const nlohmann::json ledger = read("out/ledger.json");
+    EXPECT_EQ(ledger["predicted"], ledger["measured"]) << policy;
+    std::ifstream file(folder_ / "out/adapter_model.safetensors", std::ios::binary);
+    const std::string adapter((std::istreambuf_iterator<char>(file)), {});
+    if (plain.empty()) plain = adapter;
+    EXPECT_EQ(adapter, plain) << policy;
+  }
+}
+
+TEST_F(Program, the_policy_that_the_plan_chose_can_be_run_again_by_its_name) {
+  const Outcome planned = cairn("plan recipe.yaml gradient_checkpointing=none --json");
+  const int64_t needed = nlohmann::json::parse(planned.output)["arena_bytes"];
+  const int64_t runtime = nlohmann::json::parse(planned.output)["runtime_bytes"];
+  const Outcome outcome = cairn(fmt::format("train recipe.yaml --budget {}", needed + 4 * runtime));
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.output;
+  EXPECT_NE(outcome.output.find("was left to the plan"), std::string::npos) << outcome.output;
+  const nlohmann::json chosen = read("out/ledger.json");
+  const Outcome again = cairn("train out/recipe.yaml output_dir=again");
+  ASSERT_EQ(again.exit_code, 0) << again.output;
+  EXPECT_EQ(read("again/ledger.json")["measured"], chosen["measured"]);
+}
+
+TEST_F(Program, a_page_folder_that_cannot_be_used_exits_2_and_is_named) {
+  expect_refused("train recipe.yaml gradient_checkpointing=offload page_dir=/proc/nowhere", 2,
+                 "page_dir '/proc/nowhere'");
 }
 
 TEST_F(Program, plans_the_run_that_train_executes) {

@@ -3,9 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <iostream>
 
 #include "base/bytes.h"
+#include "files/page_file.h"
 #include "memory/machine.h"
 #include "model/known_models.h"
 #include "support/malloc_watch.h"
@@ -24,33 +26,89 @@ TrainSpec make_lora_spec(const ModelConfig& config, const Batch& batch) {
   return spec;
 }
 
+// A way to run a step.
+struct Way {
+  const char* policy;
+  AttentionKind attention = AttentionKind::flash;
+  int64_t mlp_tile = 0;
+};
+constexpr Way kWays[] = {{"none"},
+                         {"block"},
+                         {"every:2"},
+                         {"sqrt"},
+                         {"nested"},
+                         {"selective"},
+                         {"offload"},
+                         {"none", AttentionKind::materialised},
+                         {"block", AttentionKind::materialised},
+                         {"block", AttentionKind::flash, 96}};
+
+void set_way(TrainSpec& spec, const Way& way) {
+  spec.checkpointing = make_policy(*parse_policy(way.policy), spec.model.config.num_layers);
+  spec.model.attention = way.attention;
+  spec.model.mlp_tile = way.mlp_tile;
+}
+
 // Every buffer of this shape is over the watched size, so nothing can hide below it.
 TEST(StepMemory, nothing_allocates_over_64_kib_during_a_step) {
   ModelConfig config = make_small_config(3);
   config.hidden = 320;
   config.intermediate = 640;
   config.vocab = 4096;
+  config.num_layers = 4;
   const auto backend = open_backend("cpu", 2);
   warm_up(*backend);
   for (const bool lora : {true, false})
-    for (const Keep keep : {Keep::everything, Keep::input}) {
+    for (const Way& way : kWays) {
+      SCOPED_TRACE(way.policy);
       const std::vector<Batch> step = make_batches(7, config.vocab, 2, 6, 200);
       SmallRun run;
       run.spec = make_lora_spec(config, step[0]);
       if (!lora) run.spec.model.lora.reset();
-      set_keep(run, keep);
+      set_way(run.spec, way);
       run.steps = {step};
       set_capacity(run);
       const Rehearsal rehearsal = rehearse(run.spec, 2, backend->profile());
       Ledger ledger;
       Arena arena(backend->device(), ledger, rehearsal.layout);
-      Trainer trainer(*backend, arena, run.spec);
+      PageFile pages(std::filesystem::temp_directory_path());
+      Trainer trainer(*backend, arena, run.spec, &pages);
       trainer.load({});
       testing::begin_malloc_watch();
       for (int i = 0; i < 3; ++i) trainer.step(step, 1e-3);
       const testing::MallocReport report = testing::end_malloc_watch();
       EXPECT_EQ(report.large_allocations, 0) << report.to_string();
     }
+}
+
+// Eight blocks of SmolLM2's shape on 1,024 tokens: activations are most of the arena.
+TEST(StepMemory, resident_size_is_arena_and_runtime_under_every_policy_and_attention) {
+  ModelConfig config = *find_known_model("smollm2-135m");
+  config.num_layers = 8;
+  config.vocab = 2048;
+  const auto backend = open_backend("cpu", 0);
+  warm_up(*backend);
+  const std::vector<Batch> batches = make_batches(5, config.vocab, 1, 4, 256);
+  for (const Way& way : kWays) {
+    SCOPED_TRACE(way.policy);
+    TrainSpec spec = make_lora_spec(config, batches[0]);
+    set_way(spec, way);
+    const Rehearsal rehearsal = rehearse(spec, 1, backend->profile());
+    PageFile pages(std::filesystem::temp_directory_path());
+    const int64_t runtime = resident_bytes();
+    ASSERT_TRUE(reset_peak_resident());
+    Ledger ledger;
+    Arena arena(backend->device(), ledger, rehearsal.layout);
+    arena.prefault();
+    Trainer trainer(*backend, arena, spec, &pages);
+    trainer.load({});
+    trainer.step(batches, 1e-3);
+    const int64_t off = peak_resident_bytes() - rehearsal.arena_bytes() - runtime;
+    std::cout << way.policy << ": arena " << rehearsal.arena_bytes() << ", off by " << off
+              << " bytes\n";
+    EXPECT_LE(std::llabs(off), rehearsal.arena_bytes() * 3 / 100 + kMiB);
+    EXPECT_EQ(ledger.snapshot().peaks_of_accounts(), rehearsal.snapshot.peaks_of_accounts());
+  }
 }
 
 // A 1B shape with random weights: the process is the arena and what it was before, no more, no
