@@ -212,7 +212,7 @@ TEST_F(Program, every_policy_writes_the_same_adapter_and_measures_what_it_predic
 }
 
 TEST_F(Program, the_policy_that_the_plan_chose_can_be_run_again_by_its_name) {
-  const Outcome planned = cairn("plan recipe.yaml gradient_checkpointing=none --json");
+  const Outcome planned = cairn("plan recipe.yaml gradient_checkpointing=none --json 2>/dev/null");
   const int64_t needed = nlohmann::json::parse(planned.output)["arena_bytes"];
   const int64_t runtime = nlohmann::json::parse(planned.output)["runtime_bytes"];
   const Outcome outcome = cairn(fmt::format("train recipe.yaml --budget {}", needed + 4 * runtime));
