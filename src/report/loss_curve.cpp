@@ -1,5 +1,4 @@
-// Drawing the loss curve as plain SVG: no script, no font file, no library. Colours are attributes,
-// so that simple viewers draw the light picture, and a style sheet recolours it on a dark page.
+// Drawing the loss curve as plain SVG.
 #include "report/loss_curve.h"
 
 #include <fmt/format.h>
@@ -8,6 +7,7 @@
 #include <cmath>
 
 #include "report/axis.h"
+#include "report/svg.h"
 
 namespace cairn {
 namespace {
@@ -17,32 +17,10 @@ constexpr double kLeft = 64, kRight = kWidth - 24, kTop = 76, kBottom = kHeight 
 // More points than pixels only make the file large.
 constexpr size_t kMostPoints = 1000;
 
-constexpr const char* kStyle = R"(<style>
-text { font-family: system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif; }
-@media (prefers-color-scheme: dark) {
-  .page { fill: #14181d; } .title { fill: #eef1f4; } .words { fill: #a9b2bc; }
-  .grid { stroke: #2b323a; } .axis { stroke: #66707b; }
-  .raw { stroke: #a9cdf2; } .smooth { stroke: #6cb2ff; }
+constexpr const char* kDark = R"(  .raw { stroke: #a9cdf2; } .smooth { stroke: #6cb2ff; }
   .eval { stroke: #ffa45c; } .dot { fill: #ffa45c; stroke: #14181d; }
   .lone { fill: #6cb2ff; stroke: #14181d; }
-}
-</style>
 )";
-
-std::string escaped(const std::string& text) {
-  std::string safe;
-  for (char c : text) {
-    if (c == '&')
-      safe += "&amp;";
-    else if (c == '<')
-      safe += "&lt;";
-    else if (c == '>')
-      safe += "&gt;";
-    else if (static_cast<unsigned char>(c) >= 0x20)
-      safe += c;
-  }
-  return safe;
-}
 
 std::vector<LossPoint> finite_points(const LossCurve& curve) {
   std::vector<LossPoint> points;
@@ -111,12 +89,6 @@ std::string dots(const std::vector<LossPoint>& points, const char* name, const c
   return svg;
 }
 
-std::string words_at(double x, double y, const char* anchor, const std::string& text) {
-  return fmt::format(R"(<text class="words" x="{:.1f}" y="{:.1f}" font-size="12" fill="#5b6570" )"
-                     "text-anchor=\"{}\">{}</text>\n",
-                     x, y, anchor, text);
-}
-
 std::string grid(const Axis& x, const Axis& y) {
   std::string svg;
   for (double tick : y.ticks()) {
@@ -125,7 +97,7 @@ std::string grid(const Axis& x, const Axis& y) {
         fmt::format(R"(<path class="grid" d="M{},{:.1f} H{}" stroke="#e4e7eb" stroke-width="1"/>)"
                     "\n",
                     kLeft, at, kRight);
-    svg += words_at(kLeft - 10, at + 4, "end", y.text(tick));
+    svg += svg_words(kLeft - 10, at + 4, "end", y.text(tick));
   }
   svg += fmt::format(R"(<path class="axis" d="M{},{} H{}" stroke="#8b95a1" stroke-width="1"/>)"
                      "\n",
@@ -135,9 +107,9 @@ std::string grid(const Axis& x, const Axis& y) {
     svg += fmt::format(R"(<path class="axis" d="M{:.1f},{} v5" stroke="#8b95a1" stroke-width="1"/>)"
                        "\n",
                        at, kBottom);
-    svg += words_at(at, kBottom + 20, "middle", x.text(tick));
+    svg += svg_words(at, kBottom + 20, "middle", x.text(tick));
   }
-  svg += words_at((kLeft + kRight) / 2, kHeight - 12, "middle", "step");
+  svg += svg_words((kLeft + kRight) / 2, kHeight - 12, "middle", "step");
   return svg;
 }
 
@@ -145,7 +117,7 @@ std::string grid(const Axis& x, const Axis& y) {
 double legend_entry(std::string& svg, double x, const char* name, const char* colour,
                     double opacity, const std::string& text) {
   svg += line_of(name, colour, 2.5, opacity, fmt::format("M{:.0f},54 h18", x));
-  svg += words_at(x + 25, 58, "start", text);
+  svg += svg_words(x + 25, 58, "start", text);
   return x + 25 + 6.3 * static_cast<double>(text.size()) + 22;
 }
 
@@ -205,19 +177,8 @@ std::vector<LossPoint> smoothed(const std::vector<LossPoint>& points) {
 
 std::string loss_curve_svg(const LossCurve& curve) {
   const std::vector<LossPoint> points = finite_points(curve);
-  std::string svg = fmt::format(
-      R"(<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {0} {1}" width="{0}" height="{1}" )"
-      R"(role="img" font-family="sans-serif">)"
-      "\n<title>{2}</title>\n{3}",
-      kWidth, kHeight, escaped(curve.title), kStyle);
-  svg += fmt::format(R"(<rect class="page" width="{}" height="{}" fill="#ffffff"/>)"
-                     "\n",
-                     kWidth, kHeight);
-  svg += fmt::format(
-      R"(<text class="title" x="{}" y="32" font-size="17" font-weight="600" fill="#1d232a">{}</text>)"
-      "\n",
-      kLeft, escaped(curve.title));
-  svg += points.empty() ? words_at(kWidth / 2, kHeight / 2, "middle", "no losses were recorded")
+  std::string svg = svg_head(kWidth, kHeight, kLeft, curve.title, kDark);
+  svg += points.empty() ? svg_words(kWidth / 2, kHeight / 2, "middle", "no losses were recorded")
                         : drawn(curve, points);
   return svg + "</svg>\n";
 }

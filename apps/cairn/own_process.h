@@ -1,0 +1,13 @@
+// Another process of this very program.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace cairn::program {
+
+// Runs it with those arguments to its end and returns what it wrote to stdout; stderr is shared.
+// Throws std::runtime_error if it cannot be started or ends with anything but 0.
+std::string output_of_own_process(const std::vector<std::string>& arguments);
+
+}  // namespace cairn::program
