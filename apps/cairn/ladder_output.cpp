@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/bytes.h"
 #include "report/accounts.h"
 #include "report/figures.h"
@@ -178,7 +180,8 @@ nlohmann::ordered_json to_json(const LadderOptions& options, const Ladder& ladde
 std::string to_svg(const LadderOptions& options, const Ladder& ladder,
                    const MeasuredRungs& measured) {
   LadderChart chart;
-  chart.title = shape_text(options, ladder.shape);
+  chart.title = fmt::format("{}, samples of {} in the mean", shape_text(options, ladder.shape),
+                            format_count(ladder.shape.mean_sample));
   chart.remarks_title = ran_any(measured) ? "useful tokens/s" : "useful tokens/s (rehearsed)";
   chart.budget_bytes = ladder.budget_bytes;
   for (size_t i = 0; i < ladder.rungs.size(); ++i) {

@@ -23,6 +23,10 @@ std::vector<int64_t> lengths_in_row(const LadderShape& shape, bool packed) {
 }
 
 void check(const LadderShape& shape) {
+  if (shape.sequence < 2)
+    throw UserError(fmt::format(
+        "rows of {} tokens were asked for; a row must have at least 2, or nothing trains",
+        shape.sequence));
   if (shape.mean_sample < 2 || shape.mean_sample > shape.sequence)
     throw UserError(fmt::format(
         "a mean sample of {} tokens was asked for; it must have at least 2 and at most the {} of a "

@@ -14,7 +14,7 @@
 namespace cairn {
 namespace {
 
-constexpr double kWidth = 900, kLeft = 136, kRight = 716, kTop = 108;
+constexpr double kWidth = 930, kLeft = 136, kRight = 716, kTop = 108;
 constexpr double kBar = 30, kStride = 46, kLegend = 58;
 
 // Of a pile, from the bottom up.

@@ -148,6 +148,7 @@ TEST(Ladder, a_model_that_fits_anyway_overflows_nowhere) {
 TEST(Ladder, a_mean_that_is_no_length_of_a_sample_is_refused) {
   EXPECT_THROW(make_ladder(0, {.sequence = 96, .batch = 1, .mean_sample = 97}), UserError);
   EXPECT_THROW(make_ladder(0, {.sequence = 96, .batch = 1, .mean_sample = 1}), UserError);
+  EXPECT_THROW(make_ladder(0, {.sequence = 1, .batch = 1, .mean_sample = 1}), UserError);
   EXPECT_NO_THROW(make_ladder(0, {.sequence = 96, .batch = 1, .mean_sample = 96}));
 }
 
