@@ -50,6 +50,7 @@ MeasuredRung measure(const Rung& rung, const LadderShape& shape, int repeats, Ba
   trainer.save(nullptr, nullptr, "");  // the memory of a save, without a file
   const Snapshot snapshot = ledger.snapshot();
   measured.accounts = snapshot.accounts_at_peak();
+  measured.account_peaks = snapshot.peaks_of_accounts();
   measured.peak_bytes = snapshot.peak_bytes();
   measured.peak_resident = peak_resident_bytes();
   measured.step_seconds = median(seconds);
@@ -66,6 +67,7 @@ int measure_rung_here(const LadderOptions& options) {
   const MeasuredRung m =
       measure(rungs.at(static_cast<size_t>(*options.rung)), input.shape, options.repeats, *backend);
   fmt::print("{}\n", nlohmann::json{{"accounts", m.accounts},
+                                    {"account_peaks", m.account_peaks},
                                     {"peak_bytes", m.peak_bytes},
                                     {"runtime_bytes", m.runtime_bytes},
                                     {"process_peak_rss_bytes", m.peak_resident},
@@ -87,6 +89,7 @@ MeasuredRung measure_rung_apart(const LadderOptions& options, size_t rung) {
   const nlohmann::json json = nlohmann::json::parse(output_of_own_process(arguments));
   MeasuredRung measured;
   json.at("accounts").get_to(measured.accounts);
+  json.at("account_peaks").get_to(measured.account_peaks);
   json.at("peak_bytes").get_to(measured.peak_bytes);
   json.at("runtime_bytes").get_to(measured.runtime_bytes);
   json.at("process_peak_rss_bytes").get_to(measured.peak_resident);

@@ -10,7 +10,8 @@
 namespace cairn::program {
 
 struct MeasuredRung {
-  Snapshot::PerAccount accounts{};  // bytes at the peak
+  Snapshot::PerAccount accounts{};       // bytes at the peak
+  Snapshot::PerAccount account_peaks{};  // each account's own peak
   int64_t peak_bytes = 0;
   int64_t runtime_bytes = 0;  // before anything of the rung
   int64_t peak_resident = 0;  // of the process

@@ -70,7 +70,9 @@ std::string overflow_lines(const Ladder& ladder) {
 }
 
 bool is_as_rehearsed(const Rung& rung, const MeasuredRung& measured) {
-  return measured.accounts == rung.rehearsal.snapshot.accounts_at_peak();
+  const Snapshot& rehearsed = rung.rehearsal.snapshot;
+  return measured.accounts == rehearsed.accounts_at_peak() &&
+         measured.account_peaks == rehearsed.peaks_of_accounts();
 }
 
 std::string measured_table(const Ladder& ladder, const MeasuredRungs& measured) {
@@ -103,6 +105,7 @@ nlohmann::ordered_json accounts_json(const Snapshot::PerAccount& bytes) {
 nlohmann::ordered_json measured_json(const Rung& rung, const MeasuredRung& measured) {
   return {{"peak_bytes", measured.peak_bytes},
           {"accounts", accounts_json(measured.accounts)},
+          {"account_peaks", accounts_json(measured.account_peaks)},
           {"equal", is_as_rehearsed(rung, measured)},
           {"runtime_bytes", measured.runtime_bytes},
           {"process_peak_rss_bytes", measured.peak_resident},
