@@ -13,6 +13,7 @@
 #include "bench.h"
 #include "bench_arena.h"
 #include "bench_attention_runs.h"
+#include "median.h"
 #include "report/table.h"
 
 namespace cairn::program {
@@ -29,11 +30,6 @@ double seconds_of(const std::function<void()>& work) {
   const auto begin = Clock::now();
   work();
   return std::chrono::duration<double>(Clock::now() - begin).count();
-}
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
 }
 
 // Workspace of forward and backward together, from the rehearsal.

@@ -12,6 +12,7 @@
 #include "bench.h"
 #include "bench_samples.h"
 #include "data/sampler.h"
+#include "median.h"
 #include "memory/machine.h"
 #include "plan/plan.h"
 #include "report/table.h"
@@ -26,11 +27,6 @@ constexpr int64_t kPaddedBatch = 8;     // samples
 constexpr int64_t kPaddedMultiple = 8;  // LLaMA-Factory rounds the width of a batch up to it
 constexpr double kLongerMean = 300;     // tokens, of the second measurement
 constexpr uint64_t kSeed = 42;
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
 
 // One way to make an epoch of micro-batches.
 struct Side {

@@ -8,6 +8,7 @@
 
 #include "base/bytes.h"
 #include "commands.h"
+#include "median.h"
 #include "memory/machine.h"
 #include "own_process.h"
 #include "train/engine.h"
@@ -18,11 +19,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr double kLearningRate = 1e-5;
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
 
 MeasuredRung measure(const Rung& rung, const LadderShape& shape, int repeats, Backend& backend) {
   const Rehearsal rehearsal = rehearse(rung.spec, 1, backend.profile());
@@ -60,6 +56,7 @@ MeasuredRung measure(const Rung& rung, const LadderShape& shape, int repeats, Ba
 }  // namespace
 
 int measure_rung_here(const LadderOptions& options) {
+  end_with_parent();
   const LadderInput input = read_ladder_input(options);
   const std::unique_ptr<Backend> backend = open_backend("cpu", options.threads);
   warm_up(*backend);

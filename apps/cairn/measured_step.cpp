@@ -11,6 +11,7 @@
 #include "base/random.h"
 #include "bench_arena.h"
 #include "files/page_file.h"
+#include "median.h"
 #include "memory/machine.h"
 #include "ops/gemm.h"
 #include "ops/moving.h"
@@ -49,11 +50,6 @@ class GemmProbe {
 };
 
 }  // namespace
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
 
 BatchShape parse_shape(const std::string& text) {
   BatchShape shape{};

@@ -12,8 +12,6 @@
 
 namespace cairn::program {
 
-double median(std::vector<double> values);
-
 // "8x256": samples x tokens. Throws UserError.
 struct BatchShape {
   int64_t samples = 0, tokens = 0;

@@ -2,7 +2,9 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <signal.h>
 #include <spawn.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -50,6 +52,8 @@ std::string read_to_end(int descriptor) {
 }
 
 }  // namespace
+
+void end_with_parent() { prctl(PR_SET_PDEATHSIG, SIGTERM); }
 
 std::string output_of_own_process(const std::vector<std::string>& arguments) {
   int ends[2];
