@@ -1,7 +1,8 @@
 #include "memory/layout.h"
 
 #include <algorithm>
-#include <numeric>
+#include <iterator>
+#include <map>
 
 #include "base/bytes.h"
 #include "base/error.h"
@@ -9,12 +10,37 @@
 namespace cairn {
 namespace {
 
-struct Placed {
-  int64_t begin, end;    // bytes
-  int64_t birth, death;  // time
+// A range of bytes and the buffers that take turns in it. A step repeats itself block by block, so
+// many buffers share few ranges.
+class Shelf {
+ public:
+  Shelf(int64_t begin, int64_t end) : begin_(begin), end_(end) {}
+  int64_t begin() const { return begin_; }
+  int64_t end() const { return end_; }
+
+  // True if no buffer here lives at any time that the entry does.
+  bool is_free_for(const TraceEntry& entry) const {
+    const auto after = lives_.lower_bound(entry.death);
+    return after == lives_.begin() || std::prev(after)->second <= entry.birth;
+  }
+  void add(const TraceEntry& entry) { lives_.emplace(entry.birth, entry.death); }
+
+ private:
+  int64_t begin_, end_;               // bytes
+  std::map<int64_t, int64_t> lives_;  // birth, death: they do not overlap
 };
 
-// Places the entries of one phase above `floor`; returns the highest end.
+// The shelf of exactly that range, made if there is none. Shelves are sorted by begin.
+Shelf& shelf_at(std::vector<Shelf>& shelves, int64_t begin, int64_t end) {
+  auto at = std::lower_bound(shelves.begin(), shelves.end(), begin,
+                             [](const Shelf& shelf, int64_t key) { return shelf.begin() < key; });
+  for (; at != shelves.end() && at->begin() == begin; ++at)
+    if (at->end() == end) return *at;
+  return *shelves.emplace(at, begin, end);
+}
+
+// Places the entries of one phase above `floor`, the largest first, each at the lowest place that
+// is free for its life; returns the highest end.
 int64_t place_phase(const std::vector<TraceEntry>& entries, int64_t floor,
                     std::vector<int64_t>& offsets) {
   std::vector<size_t> order;
@@ -24,24 +50,18 @@ int64_t place_phase(const std::vector<TraceEntry>& entries, int64_t floor,
                    [&](size_t a, size_t b) { return entries[a].bytes > entries[b].bytes; });
 
   int64_t top = floor;
-  std::vector<Placed> placed;  // sorted by begin
+  std::vector<Shelf> shelves;
   for (size_t index : order) {
     const TraceEntry& entry = entries[index];
     const int64_t size = round_up(entry.bytes, kBufferAlignment);
     int64_t begin = floor;
-    for (const Placed& other : placed) {
-      if (other.death <= entry.birth || entry.death <= other.birth) continue;
-      if (begin + size <= other.begin) break;
-      begin = std::max(begin, other.end);
+    for (const Shelf& shelf : shelves) {
+      if (begin + size <= shelf.begin()) break;
+      if (shelf.end() > begin && !shelf.is_free_for(entry)) begin = shelf.end();
     }
     offsets[index] = begin;
     top = std::max(top, begin + size);
-    if (size == 0) continue;
-    const Placed now{begin, begin + size, entry.birth, entry.death};
-    placed.insert(
-        std::upper_bound(placed.begin(), placed.end(), now,
-                         [](const Placed& a, const Placed& b) { return a.begin < b.begin; }),
-        now);
+    if (size > 0) shelf_at(shelves, begin, begin + size).add(entry);
   }
   return top;
 }

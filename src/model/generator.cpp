@@ -18,6 +18,7 @@ void Generator::load(const TensorSource* base, const TensorSource* adapter) {
   model_.allocate(exec_, spec_.capacity);
   cache_ =
       std::make_unique<KvCache>(exec_, model_.config(), spec_.model.activation, spec_.capacity);
+  if (base) model_.write_tables(exec_);
   load_weights(exec_, model_, base);
   if (spec_.model.lora) load_adapter(exec_, model_, adapter);
 }

@@ -23,7 +23,7 @@ class Generator {
  public:
   Generator(Backend& backend, Arena& arena, const GeneratorSpec& spec);
 
-  // Null sources: rehearsal, or random weights.
+  // A null base: rehearsal, nothing is read.
   void load(const TensorSource* base, const TensorSource* adapter);
   // Appends up to `max_new_tokens` ids to `prompt`, not empty; ends early at one of `stops`, which
   // is not returned. `on_token` sees each id at once.

@@ -125,6 +125,9 @@ void Model::allocate(const Exec& exec, int64_t positions) {
   }
   rope_table_ = exec.make(Account::workspace, "rotary table", DType::f32,
                           {positions, spec_.config.head_dim / 2, 2});
+}
+
+void Model::write_tables(const Exec& exec) {
   write_rope_table(exec, spec_.config, rope_table_.view());
 }
 

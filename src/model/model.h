@@ -48,6 +48,9 @@ class Model {
 
   // Takes the memory of values, gradients and the rotary table for `positions` positions.
   void allocate(const Exec& exec, int64_t positions);
+  // Writes the rotary table. A rehearsal has no use for it, and it takes a while for many
+  // positions.
+  void write_tables(const Exec& exec);
   ConstView rope_table() const { return rope_table_.view(); }
 
   // Forward, loss and backward; returns the sum of the labelled rows' losses. Gradients are those

@@ -83,7 +83,7 @@ PolicyChoice choice_of(std::vector<size_t> pieces, const std::vector<PolicyOptio
 
 std::vector<PolicyChoice> plain_policies() {
   std::vector<PolicyChoice> choices;
-  for (const char* words : {"none", "selective", "block", "sqrt", "nested", "offload"})
+  for (const char* words : {"none", "selective", "block", "sqrt", "nested"})
     choices.push_back(*parse_policy(words));
   return choices;
 }
@@ -99,6 +99,9 @@ class Chooser {
         budget_bytes_(budget_bytes) {}
 
   ChosenPolicy choose() {
+    // What stays from load to the end is the same under every policy.
+    try_policy(*parse_policy("offload"));
+    if (resident_bytes_ >= budget_bytes_) return std::move(*leanest_);
     for (const PolicyChoice& choice : plain_policies()) try_policy(choice);
     // Nothing is faster than keeping everything.
     if (best_ && best_->choice == plain_policies().front()) return std::move(*best_);

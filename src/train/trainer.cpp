@@ -32,6 +32,7 @@ std::vector<std::string> Trainer::load(const WeightSources& sources, bool rehear
   rehearsal_ = rehearsal;
   model_.allocate(exec_, positions_of(spec_));
   optimizer_.allocate(exec_);
+  if (!rehearsal) model_.write_tables(exec_);
   std::vector<std::string> unused = load_weights(exec_, model_, sources.base);
   if (!rehearsal && !sources.base) start_random(exec_, model_, spec_.seed);
   if (spec_.model.lora) {

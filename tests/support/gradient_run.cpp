@@ -21,6 +21,7 @@ Capacity capacity_of_all(const std::vector<Batch>& batches) {
 void load(const GradientRun& run, const Exec& exec, Model& model, bool real, int64_t positions) {
   const Arena::PhaseScope phase(exec.arena, Phase::load);
   model.allocate(exec, positions);
+  if (real) model.write_tables(exec);
   load_weights(exec, model, real ? run.weights : nullptr);
   if (real && !run.weights) start_random(exec, model, run.seed);
   if (run.spec.lora) load_adapter(exec, model, real ? run.adapter : nullptr);
