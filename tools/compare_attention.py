@@ -14,8 +14,11 @@ import statistics
 import subprocess
 import time
 
-import torch
-import torch.nn.functional as F
+try:
+    import torch
+    import torch.nn.functional as F
+except ModuleNotFoundError:
+    raise SystemExit("compare_attention needs PyTorch: install it into a virtual environment")
 
 LONGEST_SQUARE = 4096  # eager attention holds several squares of 32 heads
 

@@ -17,7 +17,7 @@ Command add_ladder(CLI::App& app);
 Command add_bench(CLI::App& app);
 Command add_config(CLI::App& app);
 
-// Exit codes (docs: README, "Exit codes").
+// Exit codes, as README has them.
 inline constexpr int kDone = 0;
 inline constexpr int kOther = 1;
 inline constexpr int kWrongInput = 2;
