@@ -57,8 +57,8 @@ int refuse(const Plan& plan, const PreparedRun& run, const TargetProfile& profil
 void print_result(const Plan& plan, const Snapshot& measured, const RunSummary& summary,
                   const Recipe& recipe) {
   fmt::print(
-      "trained {} steps, {} tokens with labels, in {:.0f} s; loss {:.3f} at the first step, "
-      "{:.3f} at the last{}\n",
+      "trained {} steps, {} tokens with labels, in {:.0f} s; mean loss {:.3f} over the "
+      "first steps, {:.3f} over the last{}\n",
       summary.steps, summary.trained_tokens, summary.seconds, summary.first_loss, summary.last_loss,
       summary.eval_loss ? fmt::format(", {:.3f} on validation", *summary.eval_loss) : "");
   const int64_t predicted = plan.rehearsal.snapshot.peak_bytes();

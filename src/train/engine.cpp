@@ -96,8 +96,10 @@ class Run {
     record.seconds_elapsed = seconds_since(begin);
     record.bytes_in_use = arena_.ledger().current();
 
-    if (index == 0) summary_.first_loss = record.outcome.loss;
-    summary_.last_loss = record.outcome.loss;
+    const int64_t averaged = std::min(record.total_steps, RunSummary::kSummarySteps);
+    const double share = record.outcome.loss / static_cast<double>(averaged);
+    if (index < averaged) summary_.first_loss += share;
+    if (record.total_steps - index <= averaged) summary_.last_loss += share;
     if (record.eval_loss) summary_.eval_loss = record.eval_loss;
     summary_.trained_tokens += record.outcome.labelled_tokens;
     observer_.on_step(record);

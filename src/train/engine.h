@@ -30,8 +30,10 @@ class TrainObserver {
 struct RunSummary {
   int64_t steps = 0;
   double seconds = 0;
-  double first_loss = 0, last_loss = 0;  // of single steps
-  std::optional<double> eval_loss;       // mean per token, after the last step
+  // Means over the first and the last kSummarySteps steps: single batches differ.
+  static constexpr int64_t kSummarySteps = 10;
+  double first_loss = 0, last_loss = 0;
+  std::optional<double> eval_loss;  // mean per token, after the last step
   int64_t trained_tokens = 0;
 };
 
