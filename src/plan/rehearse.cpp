@@ -13,6 +13,19 @@ Batch make_capacity_batch(const Capacity& capacity) {
   return batch;
 }
 
+namespace {
+
+// The work of `count` pieces, of which one and two were counted.
+Work extrapolate(const Work& one, const Work& two, int64_t count) {
+  const auto more = [count](double first, double both) {
+    return first + static_cast<double>(count - 1) * (both - first);
+  };
+  return {more(one.gemm_flops, two.gemm_flops), more(one.bytes_moved, two.bytes_moved),
+          more(one.page_bytes, two.page_bytes)};
+}
+
+}  // namespace
+
 Rehearsal rehearse(const TrainSpec& spec, int64_t accumulation, const TargetProfile& profile) {
   const std::unique_ptr<RehearsalBackend> backend = open_rehearsal(profile);
   Ledger ledger;
@@ -23,11 +36,16 @@ Rehearsal rehearse(const TrainSpec& spec, int64_t accumulation, const TargetProf
     trainer.load({}, true);
     rehearsal.resident_bytes = ledger.current();
 
-    backend->reset_work();
-    const std::vector<Batch> step(static_cast<size_t>(accumulation),
-                                  make_capacity_batch(spec.capacity));
-    trainer.step(step, 0);
-    rehearsal.step_work = backend->work();
+    // Micro-batches at capacity are all alike: what the second one adds, each further one does.
+    const Batch batch = make_capacity_batch(spec.capacity);
+    const auto work_of = [&](int64_t micro_batches) {
+      backend->reset_work();
+      trainer.step(std::vector<Batch>(static_cast<size_t>(micro_batches), batch), 0);
+      return backend->work();
+    };
+    rehearsal.step_work = work_of(1);
+    if (accumulation > 1)
+      rehearsal.step_work = extrapolate(rehearsal.step_work, work_of(2), accumulation);
     rehearsal.step_seconds = rehearsal.step_work.seconds(profile);
 
     if (spec.eval_capacity) trainer.evaluate(make_capacity_batch(*spec.eval_capacity));
