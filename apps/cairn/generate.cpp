@@ -14,6 +14,7 @@
 #include "model/generator.h"
 #include "plan/rehearse.h"
 #include "report/accounts.h"
+#include "streams.h"
 
 namespace cairn::program {
 namespace {
@@ -110,7 +111,7 @@ int run_generate(const Options& options) {
                            .dump(2));
   else
     fmt::print("{}\n", text);
-  if (options.ledger) fmt::print(stderr, "{}", accounts_table(ledger.snapshot()));
+  if (options.ledger) tell(accounts_table(ledger.snapshot()));
   return kDone;
 }
 

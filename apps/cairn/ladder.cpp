@@ -13,6 +13,7 @@
 #include "memory/machine.h"
 #include "plan/plan.h"
 #include "recipe_arguments.h"
+#include "streams.h"
 
 namespace cairn::program {
 
@@ -46,12 +47,11 @@ MeasuredRungs measure_all(const LadderOptions& options, const Ladder& ladder) {
     const Rung& rung = ladder.rungs[i];
     if (!ladder.fits(rung)) continue;
     if (ladder.needed_bytes(rung) > default_budget_bytes()) {
-      fmt::print(stderr, "note: {} is not run: it needs {}, and this machine has {} now\n",
-                 rung.name, format_bytes(ladder.needed_bytes(rung)),
-                 format_bytes(default_budget_bytes()));
+      tell("note: {} is not run: it needs {}, and this machine has {} now\n", rung.name,
+           format_bytes(ladder.needed_bytes(rung)), format_bytes(default_budget_bytes()));
       continue;
     }
-    fmt::print(stderr, "running {}\n", rung.name);
+    tell("running {}\n", rung.name);
     measured[i] = measure_rung_apart(options, i);
   }
   return measured;

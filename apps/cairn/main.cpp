@@ -1,14 +1,14 @@
 // The program: reads the command line, runs one subcommand, and is the only place that turns an
 // error into a sentence on stderr and an exit code.
-#include <fmt/format.h>
-
 #include <array>
+#include <cstdio>
 #include <new>
 
 #include "base/bytes.h"
 #include "base/error.h"
 #include "commands.h"
 #include "memory/ledger.h"
+#include "streams.h"
 
 namespace cairn::program {
 namespace {
@@ -19,7 +19,7 @@ struct Subcommand {
 };
 
 int answer(const char* kind, const std::exception& error, int code) {
-  fmt::print(stderr, "cairn: {}{}\n", kind, error.what());
+  tell("cairn: {}{}\n", kind, error.what());
   return code;
 }
 
@@ -39,11 +39,12 @@ int run_guarded(const Command& run) {
   } catch (const std::bad_alloc& error) {
     return answer("the system has no memory left for the process itself: ", error, kOther);
   } catch (const std::exception& error) {
-    return answer("", error, kOther);
+    // A print that failed: deliver_stdout() says so.
+    return std::ferror(stdout) ? kOther : answer("", error, kOther);
   }
 }
 
-int run_program(int argc, char** argv) {
+int parse_and_run(int argc, char** argv) {
   CLI::App app("Cairn fine-tunes large language models on the memory you have.", "cairn");
   app.require_subcommand(1);
   app.set_version_flag("--version", CAIRN_VERSION);
@@ -76,6 +77,12 @@ int run_program(int argc, char** argv) {
   for (const Subcommand& subcommand : subcommands)
     if (subcommand.app->parsed()) return run_guarded(subcommand.run);
   return kOther;
+}
+
+int run_program(int argc, char** argv) {
+  guard_streams();
+  const int code = parse_and_run(argc, argv);
+  return deliver_stdout() || code != kDone ? code : kOther;
 }
 
 }  // namespace

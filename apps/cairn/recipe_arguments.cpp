@@ -5,6 +5,7 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "memory/machine.h"
+#include "streams.h"
 
 namespace cairn::program {
 namespace {
@@ -38,7 +39,7 @@ int64_t budget_of(const Recipe& recipe) {
 }
 
 void print_remarks(const std::vector<std::string>& remarks) {
-  for (const std::string& remark : remarks) fmt::print(stderr, "note: {}\n", remark);
+  for (const std::string& remark : remarks) tell("note: {}\n", remark);
 }
 
 }  // namespace cairn::program

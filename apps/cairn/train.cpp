@@ -12,6 +12,7 @@
 #include "recipe_arguments.h"
 #include "report/accounts.h"
 #include "run_reporter.h"
+#include "streams.h"
 
 namespace cairn::program {
 namespace {
@@ -48,9 +49,8 @@ int refuse(const Plan& plan, const PreparedRun& run, const TargetProfile& profil
   const std::optional<Remedy> remedy = find_remedy(plan, [&](const Recipe& changed) {
     return plan_run(prepare_run(changed), profile, plan.budget_bytes, plan.runtime_bytes);
   });
-  fmt::print(stderr, "{}", to_text(plan, remedy));
-  fmt::print(stderr, "cairn: {} does not fit the budget; nothing was loaded\n",
-             run.recipe.output.output_dir);
+  tell(to_text(plan, remedy));
+  tell("cairn: {} does not fit the budget; nothing was loaded\n", run.recipe.output.output_dir);
   return kDoesNotFit;
 }
 
@@ -84,7 +84,7 @@ int run_train(const Options& options) {
   const int64_t budget = budget_of(recipe);
   const Plan plan = plan_run(run, backend->profile(), budget, resident_bytes());
   if (!plan.fits()) return refuse(plan, run, backend->profile());
-  fmt::print(stderr, "{}", to_text(plan, std::nullopt));
+  tell(to_text(plan, std::nullopt));
   // What the plan chose is what runs, and what a later run can be asked for.
   run.recipe = plan.recipe;
   run.spec = plan.spec;
