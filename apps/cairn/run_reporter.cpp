@@ -46,7 +46,7 @@ RunReporter::RunReporter(const Recipe& recipe, int64_t total_steps)
     : recipe_(recipe),
       logging_steps_(resolve_steps(recipe.output.logging_steps, total_steps)),
       progress_(std::cerr, progress_options(recipe, logging_steps_)),
-      log_(recipe.output.output_dir + "/trainer_log.jsonl") {}
+      log_(recipe.output.output_dir + "/" + kTrainerLog) {}
 
 void RunReporter::on_loaded(const std::vector<std::string>& unused_tensors) {
   for (const std::string& name : unused_tensors)
@@ -79,7 +79,7 @@ void RunReporter::finish() const {
     curve.training.push_back({report.step, report.loss});
     if (report.eval_loss) curve.evaluation.push_back({report.step, *report.eval_loss});
   }
-  write_text(recipe_.output.output_dir + "/training_loss.svg", loss_curve_svg(curve));
+  write_text(recipe_.output.output_dir + "/" + kLossCurve, loss_curve_svg(curve));
 }
 
 }  // namespace cairn::program

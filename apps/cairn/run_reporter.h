@@ -10,6 +10,9 @@
 
 namespace cairn::program {
 
+inline constexpr const char* kTrainerLog = "trainer_log.jsonl";
+inline constexpr const char* kLossCurve = "training_loss.svg";
+
 class RunReporter : public TrainObserver {
  public:
   RunReporter(const Recipe& recipe, int64_t total_steps);

@@ -17,6 +17,10 @@
 namespace cairn::program {
 namespace {
 
+// Not recipe.yaml: that is what users call theirs, which may lie in output_dir.
+constexpr const char* kResolvedRecipe = "resolved_recipe.yaml";
+constexpr const char* kLedger = "ledger.json";
+
 struct Options {
   RecipeArguments recipe;
 };
@@ -76,7 +80,8 @@ int run_train(const Options& options) {
   check_asked(recipe);
   PreparedRun run = prepare_run(recipe);
   print_remarks(run.remarks);
-  open_output_folder(recipe.output);
+  const std::unique_ptr<FolderLock> lock =
+      open_output_folder(run, {kResolvedRecipe, kLedger, kTrainerLog, kLossCurve});
 
   const std::unique_ptr<Backend> backend =
       open_backend(recipe.memory.device, static_cast<int>(recipe.memory.threads));
@@ -88,7 +93,7 @@ int run_train(const Options& options) {
   // What the plan chose is what runs, and what a later run can be asked for.
   run.recipe = plan.recipe;
   run.spec = plan.spec;
-  write_text(recipe.output.output_dir + "/recipe.yaml", to_yaml(plan.recipe));
+  write_text(recipe.output.output_dir + "/" + kResolvedRecipe, to_yaml(plan.recipe));
 
   Ledger ledger;
   ledger.set_budget(Place::device, budget - plan.runtime_bytes);
@@ -101,7 +106,7 @@ int run_train(const Options& options) {
   }
   reporter.finish();
   const Snapshot measured = ledger.snapshot();
-  write_text(recipe.output.output_dir + "/ledger.json", ledger_json(plan, measured).dump(2) + "\n");
+  write_text(recipe.output.output_dir + "/" + kLedger, ledger_json(plan, measured).dump(2) + "\n");
   print_result(plan, measured, summary, recipe);
   return kDone;
 }

@@ -5,20 +5,13 @@
 
 #include "base/error.h"
 #include "files/json_file.h"
+#include "files/output_folder.h"
 
 namespace cairn {
 namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
-
-void make_folder(const std::string& folder) {
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error || !fs::is_directory(folder))
-    throw UserError(fmt::format("{} cannot be made a folder to write to ({}).", folder,
-                                error ? error.message() : "it is a file"));
-}
 
 json special_tokens_of(const json& tokenizer_config) {
   json map = json::object();
@@ -72,6 +65,16 @@ void write_weights(const ModelFiles& model, const std::string& folder,
 }
 
 }  // namespace
+
+std::vector<std::string_view> model_file_names() {
+  return {"model.safetensors",
+          "model.safetensors.index.json",
+          "config.json",
+          "generation_config.json",
+          "tokenizer.json",
+          "tokenizer_config.json",
+          "special_tokens_map.json"};
+}
 
 void write_model_json(const ModelFiles& model, const std::string& folder) {
   const fs::path root(folder);

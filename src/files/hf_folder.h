@@ -46,6 +46,9 @@ class HfWeightsWriter {
   int64_t total_bytes_ = 0;
 };
 
+// The files of such a folder, whichever of them a model has; shards of weights beside their index.
+std::vector<std::string_view> model_file_names();
+
 // config.json, generation_config.json, tokenizer.json, tokenizer_config.json,
 // special_tokens_map.json, whichever the model has. The folder must exist.
 void write_model_json(const ModelFiles& model, const std::string& folder);

@@ -2,15 +2,12 @@
 
 #include <algorithm>
 #include <chrono>
-#include <filesystem>
 
-#include "base/error.h"
 #include "files/page_file.h"
 
 namespace cairn {
 namespace {
 
-namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point begin) {
@@ -109,7 +106,7 @@ class Run {
   }
 
   void save(const std::string& folder) {
-    fs::create_directories(folder);
+    make_folder(folder);
     trainer_.save(&folder, &prepared_.files, recipe_.model.model_name_or_path);
   }
 
@@ -128,22 +125,6 @@ class Run {
 RunSummary run_training(const PreparedRun& run, Backend& backend, Arena& arena,
                         TrainObserver& observer) {
   return Run(run, backend, arena, observer).run();
-}
-
-void open_output_folder(const OutputRecipe& output) {
-  const fs::path folder = output.output_dir;
-  std::error_code error;
-  for (const char* name :
-       {"adapter_model.safetensors", "model.safetensors", "model.safetensors.index.json"})
-    if (!output.overwrite_output_dir && fs::exists(folder / name, error))
-      throw UserError(
-          fmt::format("output_dir '{}' already holds {}; choose another folder or set "
-                      "overwrite_output_dir: true",
-                      output.output_dir, name));
-  fs::create_directories(folder, error);
-  if (error || !fs::is_directory(folder))
-    throw UserError(fmt::format("output_dir '{}' cannot be made: {}", output.output_dir,
-                                error ? error.message() : "it is no folder"));
 }
 
 }  // namespace cairn

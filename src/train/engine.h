@@ -2,8 +2,12 @@
 // arithmetic on tensors and prints nothing; whoever watches is told through TrainObserver.
 #pragma once
 
+#include <memory>
 #include <optional>
+#include <string_view>
+#include <vector>
 
+#include "files/output_folder.h"
 #include "train/prepare.h"
 
 namespace cairn {
@@ -45,8 +49,10 @@ RunSummary run_training(const PreparedRun& run, Backend& backend, Arena& arena,
 // they take before the process is measured.
 void warm_up(Backend& backend);
 
-// Throws UserError if the folder cannot be made, or holds a trained model and overwriting was not
-// asked for.
-void open_output_folder(const OutputRecipe& output);
+// Holds output_dir for the run. `reports` are the files that the caller writes there itself. Throws
+// UserError if the folder cannot be made, is the model's own, is held by another run, has something
+// in the way of a file of the run, or holds such a file and overwriting was not asked for.
+[[nodiscard]] std::unique_ptr<FolderLock> open_output_folder(
+    const PreparedRun& run, const std::vector<std::string_view>& reports);
 
 }  // namespace cairn

@@ -128,7 +128,7 @@ TEST_F(Program, the_policy_that_the_plan_chose_can_be_run_again_by_its_name) {
   ASSERT_EQ(outcome.exit_code, 0) << outcome.output;
   EXPECT_NE(outcome.output.find("was left to the plan"), std::string::npos) << outcome.output;
   const nlohmann::json chosen = read("out/ledger.json");
-  const Outcome again = cairn("train out/recipe.yaml output_dir=again");
+  const Outcome again = cairn("train out/resolved_recipe.yaml output_dir=again");
   ASSERT_EQ(again.exit_code, 0) << again.output;
   EXPECT_EQ(read("again/ledger.json")["measured"], chosen["measured"]);
 }
