@@ -6,7 +6,6 @@
 #include <iostream>
 
 #include "files/atomic_file.h"
-#include "report/loss_curve.h"
 
 namespace cairn::program {
 namespace {
@@ -57,7 +56,8 @@ void RunReporter::on_loaded(const std::vector<std::string>& unused_tensors) {
 void RunReporter::on_step(const StepRecord& record) {
   total_tokens_ += record.outcome.tokens;
   StepReport report = report_of(record, total_tokens_);
-  reports_.push_back(report);
+  training_.add({report.step, report.loss});
+  if (report.eval_loss) evaluation_.add({report.step, *report.eval_loss});
   progress_.report(report);
   loss_since_log_ += record.outcome.loss;
   ++steps_since_log_;
@@ -71,14 +71,10 @@ void RunReporter::on_step(const StepRecord& record) {
   log_.write(report);
 }
 
-void RunReporter::finish() const {
+void RunReporter::finish() {
+  progress_.end();
   if (!recipe_.output.plot_loss) return;
-  LossCurve curve;
-  curve.title = recipe_.output.output_dir;
-  for (const StepReport& report : reports_) {
-    curve.training.push_back({report.step, report.loss});
-    if (report.eval_loss) curve.evaluation.push_back({report.step, *report.eval_loss});
-  }
+  const LossCurve curve{recipe_.output.output_dir, training_.points(), evaluation_.points()};
   write_text(recipe_.output.output_dir + "/" + kLossCurve, loss_curve_svg(curve));
 }
 

@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "report/loss_curve.h"
 #include "report/progress.h"
 #include "report/trainer_log.h"
 #include "train/engine.h"
@@ -19,15 +20,15 @@ class RunReporter : public TrainObserver {
 
   void on_loaded(const std::vector<std::string>& unused_tensors) override;
   void on_step(const StepRecord& record) override;
-  // Writes training_loss.svg if the recipe asks for it.
-  void finish() const;
+  // Ends the progress line, and writes training_loss.svg if the recipe asks for it.
+  void finish();
 
  private:
   const Recipe& recipe_;
   int64_t logging_steps_;
   Progress progress_;
   TrainerLog log_;
-  std::vector<StepReport> reports_;
+  LossSeries training_, evaluation_;
   int64_t total_tokens_ = 0;
   double loss_since_log_ = 0;
   int64_t steps_since_log_ = 0;

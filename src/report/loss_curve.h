@@ -19,6 +19,26 @@ struct LossCurve {
   std::vector<LossPoint> evaluation;  // may be empty
 };
 
+// The losses of a run of any length in bounded memory: from kMost points on, of each group of
+// neighbours the least and the greatest are kept, so that the width of the noise stays true. Groups
+// double as the run goes on, and every part of it keeps the same share of points.
+class LossSeries {
+ public:
+  static constexpr size_t kMost = 16384;
+
+  // Steps ascending.
+  void add(LossPoint point);
+  std::vector<LossPoint> points() const;
+
+ private:
+  void append_group(std::vector<LossPoint>& points) const;
+
+  std::vector<LossPoint> points_;
+  LossPoint low_, high_;  // of the open group
+  int64_t in_group_ = 0;
+  int64_t group_ = 1;  // steps
+};
+
 // Losses that are not finite leave a gap. Without any point the picture says so.
 std::string loss_curve_svg(const LossCurve& curve);
 

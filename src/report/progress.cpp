@@ -60,8 +60,11 @@ Progress::Progress(std::ostream& stream, ProgressOptions options)
   options_.logging_steps = std::max<int64_t>(options_.logging_steps, 1);
 }
 
-Progress::~Progress() {
+Progress::~Progress() { end(); }
+
+void Progress::end() {
   if (!line_.empty()) stream_ << '\n' << std::flush;
+  line_.clear();
 }
 
 void Progress::report(const StepReport& report) {

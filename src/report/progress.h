@@ -20,7 +20,6 @@ struct ProgressOptions {
 class Progress {
  public:
   Progress(std::ostream& stream, ProgressOptions options);
-  // Ends a redrawn line.
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
@@ -30,6 +29,8 @@ class Progress {
   void report(const StepReport& report);
   // A line of its own; the redrawn line moves below it.
   void say(std::string_view text);
+  // Leaves the redrawn line as it is; what is written next begins a line.
+  void end();
 
  private:
   void redraw();

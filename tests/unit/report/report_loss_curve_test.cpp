@@ -68,6 +68,43 @@ TEST(LossCurve, a_long_run_stays_a_small_file_and_keeps_its_extremes) {
   EXPECT_NE(svg.find(">3.0</text>"), std::string::npos);
 }
 
+TEST(LossSeries, a_short_run_is_kept_whole) {
+  LossSeries series;
+  for (const LossPoint& point : falling(1000)) series.add(point);
+  ASSERT_EQ(series.points().size(), 1000u);
+  EXPECT_EQ(series.points().back().step, 1000);
+}
+
+TEST(LossSeries, a_long_run_stays_bounded_even_and_keeps_its_extremes_and_gaps) {
+  constexpr int64_t kSteps = 1'000'003, kHigh = 123'457, kLow = 777'777, kGap = 500'001;
+  LossSeries series;
+  for (int64_t step = 1; step <= kSteps; ++step) {
+    const double loss = step == kHigh  ? 9
+                        : step == kLow ? -9
+                        : step == kGap ? std::nan("")
+                                       : 1 + 0.1 * std::sin(step);
+    series.add({step, loss});
+    if (step % 1000 != 0) continue;
+    ASSERT_LE(series.points().size(), LossSeries::kMost + 2);
+  }
+  const std::vector<LossPoint> points = series.points();
+  int64_t previous = 0;
+  double low = 0, high = 0;
+  int64_t gaps = 0;
+  for (const LossPoint& point : points) {
+    EXPECT_GT(point.step, previous);
+    EXPECT_LT(point.step - previous, 8 * kSteps / static_cast<int64_t>(LossSeries::kMost));
+    previous = point.step;
+    gaps += !std::isfinite(point.loss);
+    low = std::fmin(low, point.loss);
+    high = std::fmax(high, point.loss);
+  }
+  EXPECT_EQ(low, -9);
+  EXPECT_EQ(high, 9);
+  EXPECT_EQ(gaps, 1);
+  EXPECT_GT(previous, kSteps - 1000);
+}
+
 TEST(LossCurve, smoothing_keeps_a_constant_and_starts_at_the_first_loss) {
   for (const LossPoint& point : smoothed({{1, 2.0}, {2, 2.0}, {3, 2.0}}))
     EXPECT_DOUBLE_EQ(point.loss, 2.0);

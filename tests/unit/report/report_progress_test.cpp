@@ -83,6 +83,17 @@ TEST(Progress, a_terminal_shows_one_line_that_is_redrawn) {
   EXPECT_EQ(text.back(), '\n');
 }
 
+TEST(Progress, once_ended_it_leaves_the_line_to_what_is_written_next) {
+  std::ostringstream stream;
+  {
+    Progress progress(stream, {true, 100, 5, false});
+    progress.report(some_step(12));
+    progress.end();
+    stream << "trained";
+  }
+  EXPECT_TRUE(stream.str().ends_with("\ntrained")) << stream.str();
+}
+
 TEST(Progress, the_bar_line_never_wraps_and_cuts_no_figure) {
   for (int columns = 0; columns < 140; ++columns) {
     const std::string line = progress_bar_line(some_step(7), columns);
