@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <numeric>
 
 #include "base/bytes.h"
 #include "base/error.h"
@@ -14,6 +16,15 @@ namespace {
 
 // Streams of the run's seed are told apart by what they are for.
 constexpr uint64_t kOrderStream = uint64_t{0x6f72646572} << 24;  // "order", then the epoch
+
+// Rows that capacity() walks, a few seconds of work; one epoch is always walked.
+constexpr int64_t kMostWalkedRows = int64_t{1} << 26;
+
+int64_t sum_of_largest(std::vector<int64_t>& values, int64_t count) {
+  std::sort(values.begin(), values.end(), std::greater<>());
+  const int64_t taken = std::min(count, static_cast<int64_t>(values.size()));
+  return std::accumulate(values.begin(), values.begin() + taken, int64_t{0});
+}
 
 void check_options(const std::vector<Row>& rows, const SamplerOptions& options) {
   if (rows.empty())
@@ -47,35 +58,34 @@ Sampler::Sampler(std::vector<Row> rows, const SamplerOptions& options)
     steps_ = options.max_steps;
   } else {
     const double steps = std::ceil(options.epochs * static_cast<double>(steps_per_epoch_));
-    if (steps > 1e15)
-      throw UserError(fmt::format("num_train_epochs {} is out of any range", options.epochs));
+    // Not a number fails as well.
+    if (!(steps <= static_cast<double>(kMostSteps)))
+      throw UserError(fmt::format("num_train_epochs {} makes more than the {} steps of a run",
+                                  options.epochs, kMostSteps));
     steps_ = static_cast<int64_t>(steps);
   }
-  if (options.shuffle) order_epochs();
 }
 
-void Sampler::order_epochs() {
+const std::vector<int64_t>& Sampler::order_of(int64_t epoch) const {
+  if (epoch == ordered_epoch_) return order_;
   const auto count = static_cast<int64_t>(rows_.size());
-  const int64_t epochs = ceil_div(steps_, steps_per_epoch_);
-  std::vector<int64_t> lengths;
-  if (options_.group_by_length)
+  order_ = random_permutation(count, options_.seed, kOrderStream + static_cast<uint64_t>(epoch));
+  // As in the Hugging Face trainer, a batch of the grouping is all that an optimizer step takes.
+  if (options_.group_by_length) {
+    std::vector<int64_t> lengths;
     for (const Row& row : rows_) lengths.push_back(row.tokens);
-  orders_.reserve(static_cast<size_t>(epochs));
-  for (int64_t epoch = 0; epoch < epochs; ++epoch) {
-    std::vector<int64_t> order =
-        random_permutation(count, options_.seed, kOrderStream + static_cast<uint64_t>(epoch));
-    // As in the Hugging Face trainer, a batch of the grouping is all that an optimizer step takes.
-    if (options_.group_by_length)
-      order = group_by_length(
-          std::move(order), lengths,
-          std::min(count, options_.batch_size) * std::min(count, options_.accumulation));
-    orders_.push_back(std::move(order));
+    order_ = group_by_length(
+        std::move(order_), lengths,
+        std::min(count, options_.batch_size) * std::min(count, options_.accumulation));
   }
+  ordered_epoch_ = epoch;
+  return order_;
 }
 
 SampledStep Sampler::step(int64_t index) const {
   CAIRN_CHECK(index >= 0 && index < steps_, "[sampler] wanted a step below {}, got {}", steps_,
               index);
+  const std::vector<int64_t>* order = options_.shuffle ? &order_of(epoch_of(index)) : nullptr;
   const int64_t first_batch = index % steps_per_epoch_ * options_.accumulation;
   const int64_t last_batch = std::min(first_batch + options_.accumulation, batches_per_epoch_);
   SampledStep step;
@@ -85,9 +95,7 @@ SampledStep Sampler::step(int64_t index) const {
     const int64_t last = std::min(first + options_.batch_size, static_cast<int64_t>(rows_.size()));
     MicroBatch& indices = step.emplace_back();
     for (int64_t i = first; i < last; ++i) {
-      const int64_t row =
-          options_.shuffle ? orders_[static_cast<size_t>(epoch_of(index))][static_cast<size_t>(i)]
-                           : i;
+      const int64_t row = order ? (*order)[static_cast<size_t>(i)] : i;
       const std::vector<int64_t>& examples = rows_[static_cast<size_t>(row)].examples;
       indices.insert(indices.end(), examples.begin(), examples.end());
     }
@@ -95,11 +103,33 @@ SampledStep Sampler::step(int64_t index) const {
   return step;
 }
 
+// The micro-batch of the largest rows, each extent by itself.
+Capacity Sampler::bound_of_capacity(std::span<const Example> examples) const {
+  Capacity bound;
+  std::vector<int64_t> tokens, segments, labelled;  // [rows]
+  for (const Row& row : rows_) {
+    std::vector<const Example*> chosen;
+    for (int64_t i : row.examples) chosen.push_back(&examples[static_cast<size_t>(i)]);
+    const Capacity capacity = capacity_of(chosen);
+    bound.longest_segment = std::max(bound.longest_segment, capacity.longest_segment);
+    tokens.push_back(capacity.tokens);
+    segments.push_back(capacity.segments);
+    labelled.push_back(capacity.labelled_rows);
+  }
+  bound.tokens = sum_of_largest(tokens, options_.batch_size);
+  bound.segments = sum_of_largest(segments, options_.batch_size);
+  bound.labelled_rows = sum_of_largest(labelled, options_.batch_size);
+  return bound;
+}
+
 Capacity Sampler::capacity(std::span<const Example> examples) const {
   Capacity capacity;
   std::vector<const Example*> chosen;
   // Without shuffling every epoch is the first one again.
   const int64_t distinct = options_.shuffle ? steps_ : std::min(steps_, steps_per_epoch_);
+  const auto rows = static_cast<int64_t>(rows_.size());
+  if (ceil_div(distinct, steps_per_epoch_) > std::max<int64_t>(1, kMostWalkedRows / rows))
+    return bound_of_capacity(examples);
   for (int64_t index = 0; index < distinct; ++index)
     for (const MicroBatch& micro_batch : step(index)) {
       chosen.clear();

@@ -14,6 +14,8 @@
 
 namespace cairn {
 
+inline constexpr int64_t kMostSteps = 1000000000;
+
 struct SamplerOptions {
   int64_t batch_size = 1;    // rows in a micro-batch
   int64_t accumulation = 1;  // micro-batches in a step
@@ -39,24 +41,29 @@ class Sampler {
   int64_t steps() const { return steps_; }
   int64_t steps_per_epoch() const { return steps_per_epoch_; }
   int64_t batches_per_epoch() const { return batches_per_epoch_; }
-  // Of steps counted from 0. The last step of an epoch may hold fewer micro-batches.
+  // Of steps counted from 0. The last step of an epoch may hold fewer micro-batches. Keeps the
+  // order of the epoch it was asked for last, so it is not for several threads at once.
   SampledStep step(int64_t index) const;
   int64_t epoch_of(int64_t step) const { return step / steps_per_epoch_; }
 
-  // The largest of each extent over every micro-batch of the run.
+  // The largest of each extent over every micro-batch of the run. Where the run visits more rows
+  // than can be walked, what no micro-batch of these rows can exceed.
   Capacity capacity(std::span<const Example> examples) const;
   // Labels that train, per step: the divisor of the loss, known before the first backward.
   std::vector<int64_t> trained_tokens(std::span<const Example> examples) const;
 
  private:
-  void order_epochs();
+  const std::vector<int64_t>& order_of(int64_t epoch) const;
+  Capacity bound_of_capacity(std::span<const Example> examples) const;
 
   std::vector<Row> rows_;
   SamplerOptions options_;
   int64_t batches_per_epoch_ = 0;
   int64_t steps_per_epoch_ = 0;
   int64_t steps_ = 0;
-  std::vector<std::vector<int64_t>> orders_;  // [epochs visited][rows], empty without shuffle
+  // One epoch's at a time: a long run visits more epochs than memory holds orders.
+  mutable std::vector<int64_t> order_;  // [rows], empty before the first step and without shuffle
+  mutable int64_t ordered_epoch_ = -1;
 };
 
 // The batch of one micro-batch.

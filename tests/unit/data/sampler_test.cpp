@@ -85,6 +85,30 @@ TEST(Sampler, the_order_is_a_function_of_the_seed) {
   EXPECT_NE(order(1), order(2));
 }
 
+TEST(Sampler, an_epoch_has_its_order_whenever_it_is_asked_for) {
+  for (const bool group : {false, true}) {
+    const SamplerOptions options = {
+        .batch_size = 2, .epochs = 3, .seed = 5, .group_by_length = group};
+    const Sampler forward(single_rows(11), options), backward(single_rows(11), options);
+    std::vector<SampledStep> steps;
+    for (int64_t step = 0; step < forward.steps(); ++step) steps.push_back(forward.step(step));
+    for (int64_t step = forward.steps() - 1; step >= 0; --step)
+      EXPECT_EQ(backward.step(step), steps[static_cast<size_t>(step)]) << "step " << step;
+  }
+}
+
+TEST(Sampler, the_longest_run_starts_at_once_and_its_capacity_bounds_every_batch) {
+  const std::vector<Example> examples = examples_of_random_length(9, 3);
+  const std::vector<Row> rows = pack_rows(lengths_of(examples), 60);
+  const Sampler longest(rows, {.batch_size = 2, .max_steps = kMostSteps});
+  EXPECT_EQ(longest.steps(), kMostSteps);
+  const Capacity bound = longest.capacity(examples);
+  const Sampler walked(rows, {.batch_size = 2, .max_steps = 2000});
+  // Two thousand steps meet every pair of these few rows.
+  EXPECT_EQ(bound, walked.capacity(examples));
+  EXPECT_THROW(Sampler(rows, {.epochs = 1e12}), UserError);
+}
+
 TEST(Sampler, nothing_to_do_is_refused) {
   EXPECT_THROW(Sampler(single_rows(0), {}), UserError);
   EXPECT_THROW(Sampler(single_rows(5), {.batch_size = 0}), UserError);
