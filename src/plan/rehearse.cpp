@@ -1,5 +1,7 @@
 #include "plan/rehearse.h"
 
+#include <span>
+
 namespace cairn {
 
 Batch make_capacity_batch(const Capacity& capacity) {
@@ -15,13 +17,22 @@ Batch make_capacity_batch(const Capacity& capacity) {
 
 namespace {
 
-// The work of `count` pieces, of which one and two were counted.
-Work extrapolate(const Work& one, const Work& two, int64_t count) {
-  const auto more = [count](double first, double both) {
-    return first + static_cast<double>(count - 1) * (both - first);
-  };
-  return {more(one.gemm_flops, two.gemm_flops), more(one.bytes_moved, two.bytes_moved),
-          more(one.page_bytes, two.page_bytes)};
+// Micro-batches of one shape do the same work, so two tell that of any number of them.
+Work rehearse_step(Trainer& trainer, RehearsalBackend& backend, const Capacity& capacity,
+                   int64_t accumulation) {
+  const std::vector<Batch> two(2, make_capacity_batch(capacity));
+  const std::span<const Batch> step(two);
+  backend.reset_work();
+  trainer.step(step.first(1), 0);
+  const Work one = backend.work();
+  if (accumulation == 1) return one;
+  backend.reset_work();
+  trainer.step(step, 0);
+  const Work both = backend.work();
+  const auto more = static_cast<double>(accumulation - 1);
+  return {one.gemm_flops + more * (both.gemm_flops - one.gemm_flops),
+          one.bytes_moved + more * (both.bytes_moved - one.bytes_moved),
+          one.page_bytes + more * (both.page_bytes - one.page_bytes)};
 }
 
 }  // namespace
@@ -36,16 +47,7 @@ Rehearsal rehearse(const TrainSpec& spec, int64_t accumulation, const TargetProf
     trainer.load({}, true);
     rehearsal.resident_bytes = ledger.current();
 
-    // Micro-batches at capacity are all alike: what the second one adds, each further one does.
-    const Batch batch = make_capacity_batch(spec.capacity);
-    const auto work_of = [&](int64_t micro_batches) {
-      backend->reset_work();
-      trainer.step(std::vector<Batch>(static_cast<size_t>(micro_batches), batch), 0);
-      return backend->work();
-    };
-    rehearsal.step_work = work_of(1);
-    if (accumulation > 1)
-      rehearsal.step_work = extrapolate(rehearsal.step_work, work_of(2), accumulation);
+    rehearsal.step_work = rehearse_step(trainer, *backend, spec.capacity, accumulation);
     rehearsal.step_seconds = rehearsal.step_work.seconds(profile);
 
     if (spec.eval_capacity) trainer.evaluate(make_capacity_batch(*spec.eval_capacity));
