@@ -61,8 +61,10 @@ int write_logits(Generator& generator, std::span<const int32_t> prompt, const Op
 }
 
 void check(const Options& options) {
-  if (options.max_new_tokens < 1) throw UserError("--max-new-tokens must be at least 1");
-  if (options.temperature < 0) throw UserError("--temperature must not be below 0");
+  if (options.max_new_tokens < 1 || options.max_new_tokens > kMostNewTokens)
+    throw UserError(
+        fmt::format("--max-new-tokens must be at least 1 and at most {}", kMostNewTokens));
+  if (!(options.temperature >= 0)) throw UserError("--temperature must not be below 0");
   if (!(options.top_p > 0 && options.top_p <= 1))
     throw UserError("--top-p must be above 0 and at most 1");
   if (options.top_k < 0) throw UserError("--top-k must not be below 0");

@@ -16,6 +16,7 @@
 #include "ops/gemm.h"
 #include "ops/moving.h"
 #include "plan/rehearse.h"
+#include "train/recipe.h"
 
 namespace cairn::program {
 namespace {
@@ -57,6 +58,9 @@ BatchShape parse_shape(const std::string& text) {
   if (std::sscanf(text.c_str(), "%ld%c%ld%c", &shape.samples, &x, &shape.tokens, &rest) != 3 ||
       x != 'x' || shape.samples < 1 || shape.tokens < 2)
     throw UserError(fmt::format("--shape '{}' is not samples x tokens, such as 8x256", text));
+  if (shape.tokens > kMostBatchTokens / shape.samples)
+    throw UserError(fmt::format("--shape '{}' is more than the {} tokens that a batch may hold",
+                                text, kMostBatchTokens));
   return shape;
 }
 

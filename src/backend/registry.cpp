@@ -53,10 +53,10 @@ std::unique_ptr<RehearsalBackend> open_rehearsal(const TargetProfile& profile) {
 }
 
 TargetProfile cpu_profile(int threads) {
-  if (threads < 0)
+  if (threads < 0 || threads > kMostThreads)
     throw UserError(fmt::format(
-        "threads is {}; write a positive number, or 0 for every core this process may use",
-        threads));
+        "threads is {}; write a number up to {}, or 0 for every core this process may use", threads,
+        kMostThreads));
   TargetProfile profile;
   profile.threads = threads > 0 ? threads : cpu::usable_cores();
   return profile;

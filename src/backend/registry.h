@@ -10,6 +10,8 @@
 
 namespace cairn {
 
+inline constexpr int kMostThreads = 4096;
+
 // "cpu" runs; threads 0 means every core this process may use. What is not built answers by name
 // with a UserError.
 std::unique_ptr<Backend> open_backend(const std::string& device, int threads);

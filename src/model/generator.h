@@ -13,6 +13,9 @@
 
 namespace cairn {
 
+// An answer longer than any context.
+inline constexpr int64_t kMostNewTokens = int64_t{1} << 20;
+
 struct GeneratorSpec {
   ModelSpec model;       // of which nothing is trained
   int64_t capacity = 0;  // tokens of prompt and answer together

@@ -13,6 +13,9 @@
 
 namespace cairn {
 
+// Wider than any model that this version reads.
+inline constexpr int64_t kMostLoraRank = 65536;
+
 struct LoraSpec {
   int64_t rank = 8;
   double alpha = 16;

@@ -12,9 +12,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Positions and rows are 32-bit, and a plan holds a batch's indices on the host.
-constexpr int64_t kMostTokens = int64_t{1} << 26;
-
 std::string join(const std::vector<std::string>& names) {
   return fmt::format("{}", fmt::join(names, ","));
 }
@@ -145,11 +142,11 @@ std::string find_path(const std::string& path, const fs::path& recipe_folder) {
 }
 
 Capacity make_full_capacity(int64_t batch_size, int64_t sequence) {
-  if (sequence > kMostTokens / batch_size)
+  if (sequence > kMostBatchTokens / batch_size)
     throw UserError(fmt::format(
         "a batch of {} samples of {} tokens is more than the {} tokens that a batch may "
         "hold; lower per_device_train_batch_size or cutoff_len",
-        batch_size, sequence, kMostTokens));
+        batch_size, sequence, kMostBatchTokens));
   Capacity capacity;
   capacity.tokens = batch_size * sequence;
   capacity.longest_segment = sequence;

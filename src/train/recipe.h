@@ -50,6 +50,9 @@ struct MethodRecipe {
   bool operator==(const MethodRecipe&) const = default;
 };
 
+// Positions and rows are 32-bit, and a plan holds a batch's indices on the host.
+inline constexpr int64_t kMostBatchTokens = int64_t{1} << 26;
+
 struct DataRecipe {
   std::vector<std::string> dataset;       // names in dataset_info.json, in the order given
   std::vector<std::string> eval_dataset;  // empty: none, or split off by val_size

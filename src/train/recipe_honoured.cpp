@@ -1,9 +1,14 @@
 // The keys that this version honours, by subject. Ranges are those of the arithmetic they feed;
 // rules that concern two keys at once are in recipe_rules.cpp.
+#include "data/sampler.h"
+#include "model/generator.h"
 #include "train/recipe_key.h"
 
 namespace cairn {
 namespace {
+
+// Samples in a batch, batches in a step: more than any run, and no sum of them overflows.
+constexpr int64_t kMostBatches = 1000000;
 
 RecipeKey without_printing(RecipeKey key) {
   key.write = nullptr;
@@ -44,42 +49,43 @@ std::vector<RecipeKey> method_keys() {
   return {honoured("stage", method, &MethodRecipe::stage),
           honoured("do_train", method, &MethodRecipe::do_train),
           honoured("finetuning_type", method, &MethodRecipe::finetuning_type),
-          honoured("lora_rank", method, &MethodRecipe::lora_rank, at_least<int64_t>(1)),
+          honoured("lora_rank", method, &MethodRecipe::lora_rank, between_counts(1, kMostLoraRank)),
           honoured("lora_alpha", method, &MethodRecipe::lora_alpha, at_least<int64_t>(0)),
           honoured("lora_target", method, &MethodRecipe::lora_target)};
 }
 
 std::vector<RecipeKey> data_keys() {
   const auto data = &Recipe::data;
-  return {honoured("dataset", data, &DataRecipe::dataset),
-          honoured("eval_dataset", data, &DataRecipe::eval_dataset),
-          honoured("dataset_dir", data, &DataRecipe::dataset_dir, not_empty()),
-          honoured("template", data, &DataRecipe::template_name, not_empty()),
-          honoured("cutoff_len", data, &DataRecipe::cutoff_len, at_least<int64_t>(1)),
-          honoured("max_samples", data, &DataRecipe::max_samples, at_least<int64_t>(1)),
-          honoured("val_size", data, &DataRecipe::val_size, val_size_range()),
-          honoured("train_on_prompt", data, &DataRecipe::train_on_prompt),
-          honoured("mask_history", data, &DataRecipe::mask_history),
-          honoured("default_system", data, &DataRecipe::default_system),
-          honoured("disable_shuffling", data, &DataRecipe::disable_shuffling),
-          honoured("packing", data, &DataRecipe::packing),
-          honoured("neat_packing", data, &DataRecipe::neat_packing),
-          honoured("group_by_length", data, &DataRecipe::group_by_length)};
+  return {
+      honoured("dataset", data, &DataRecipe::dataset),
+      honoured("eval_dataset", data, &DataRecipe::eval_dataset),
+      honoured("dataset_dir", data, &DataRecipe::dataset_dir, not_empty()),
+      honoured("template", data, &DataRecipe::template_name, not_empty()),
+      honoured("cutoff_len", data, &DataRecipe::cutoff_len, between_counts(1, kMostBatchTokens)),
+      honoured("max_samples", data, &DataRecipe::max_samples, at_least<int64_t>(1)),
+      honoured("val_size", data, &DataRecipe::val_size, val_size_range()),
+      honoured("train_on_prompt", data, &DataRecipe::train_on_prompt),
+      honoured("mask_history", data, &DataRecipe::mask_history),
+      honoured("default_system", data, &DataRecipe::default_system),
+      honoured("disable_shuffling", data, &DataRecipe::disable_shuffling),
+      honoured("packing", data, &DataRecipe::packing),
+      honoured("neat_packing", data, &DataRecipe::neat_packing),
+      honoured("group_by_length", data, &DataRecipe::group_by_length)};
 }
 
 std::vector<RecipeKey> train_keys() {
   const auto train = &Recipe::train;
   return {honoured("per_device_train_batch_size", train, &TrainRecipe::per_device_train_batch_size,
-                   at_least<int64_t>(1)),
+                   between_counts(1, kMostBatches)),
           honoured("per_device_eval_batch_size", train, &TrainRecipe::per_device_eval_batch_size,
-                   at_least<int64_t>(1)),
+                   between_counts(1, kMostBatches)),
           honoured("gradient_accumulation_steps", train, &TrainRecipe::gradient_accumulation_steps,
-                   at_least<int64_t>(1)),
+                   between_counts(1, kMostBatches)),
           honoured("optim", train, &TrainRecipe::optim),
           honoured("learning_rate", train, &TrainRecipe::learning_rate, at_least<double>(0)),
           honoured("num_train_epochs", train, &TrainRecipe::num_train_epochs, above(0)),
           // -1 is how LLaMA-Factory writes "none"; the rules turn what is not above 0 into that.
-          honoured("max_steps", train, &TrainRecipe::max_steps, at_least<int64_t>(-1)),
+          honoured("max_steps", train, &TrainRecipe::max_steps, between_counts(-1, kMostSteps)),
           honoured("lr_scheduler_type", train, &TrainRecipe::lr_scheduler_type),
           honoured("warmup_ratio", train, &TrainRecipe::warmup_ratio, between(0, 1, true)),
           honoured("warmup_steps", train, &TrainRecipe::warmup_steps, steps_range(true)),
@@ -114,12 +120,12 @@ std::vector<RecipeKey> output_keys() {
 
 std::vector<RecipeKey> generate_keys() {
   const auto generate = &Recipe::generate;
-  return {
-      honoured("max_new_tokens", generate, &GenerateRecipe::max_new_tokens, at_least<int64_t>(1)),
-      honoured("do_sample", generate, &GenerateRecipe::do_sample),
-      honoured("temperature", generate, &GenerateRecipe::temperature, at_least<double>(0)),
-      honoured("top_p", generate, &GenerateRecipe::top_p, between(0, 1, true)),
-      honoured("top_k", generate, &GenerateRecipe::top_k, at_least<int64_t>(0))};
+  return {honoured("max_new_tokens", generate, &GenerateRecipe::max_new_tokens,
+                   between_counts(1, kMostNewTokens)),
+          honoured("do_sample", generate, &GenerateRecipe::do_sample),
+          honoured("temperature", generate, &GenerateRecipe::temperature, at_least<double>(0)),
+          honoured("top_p", generate, &GenerateRecipe::top_p, between(0, 1, true)),
+          honoured("top_k", generate, &GenerateRecipe::top_k, at_least<int64_t>(0))};
 }
 
 }  // namespace

@@ -58,6 +58,10 @@ template <typename T>
 Range<T> at_least(T low) {
   return {fmt::format(" of at least {}", low), [low](const T& value) { return value >= low; }};
 }
+inline Range<int64_t> between_counts(int64_t low, int64_t high) {
+  return {fmt::format(" of at least {} and at most {}", low, high),
+          [=](const int64_t& value) { return value >= low && value <= high; }};
+}
 inline Range<double> above(double low) {
   return {fmt::format(" above {}", low), [low](const double& value) { return value > low; }};
 }

@@ -1,21 +1,22 @@
 // The keys of Cairn's own that say what memory may be used and which tool saves it.
+#include "backend/registry.h"
 #include "base/bytes.h"
 #include "train/recipe_key.h"
 
 namespace cairn {
 namespace {
 
-// An integer of at least `low`, or "auto", kept as 0.
+// An integer from 1 to `most`, or "auto", kept as 0.
 template <typename Subject>
 RecipeKey honoured_or_auto(const std::string& name, Subject Recipe::*subject,
-                           int64_t Subject::*member) {
+                           int64_t Subject::*member, int64_t most) {
   RecipeKey key;
   key.name = name;
-  key.expected = "an integer of at least 1, or auto";
+  key.expected = fmt::format("an integer of at least 1 and at most {}, or auto", most);
   key.read = [=, expected = key.expected](Recipe& recipe, const Given& given) {
     int64_t value = 0;
     const bool is_auto = given.is_scalar() && given.text == "auto";
-    if (!is_auto && (!read_value(given, value) || value < 1))
+    if (!is_auto && (!read_value(given, value) || value < 1 || value > most))
       throw_wrong_value(name, expected, given);
     recipe.*subject.*member = value;
   };
@@ -89,11 +90,11 @@ std::vector<RecipeKey> memory_keys() {
           gradient_checkpointing_key(),
           switch_key("disable_gradient_checkpointing", disable_checkpointing),
           switch_key("use_unsloth_gc", offload_inputs),
-          honoured_or_auto("loss_chunk", memory, &MemoryRecipe::loss_chunk),
-          honoured_or_auto("mlp_tile", memory, &MemoryRecipe::mlp_tile),
+          honoured_or_auto("loss_chunk", memory, &MemoryRecipe::loss_chunk, kMostBatchTokens),
+          honoured_or_auto("mlp_tile", memory, &MemoryRecipe::mlp_tile, kMostBatchTokens),
           honoured("page_dir", memory, &MemoryRecipe::page_dir),
           honoured("device", memory, &MemoryRecipe::device, device_range()),
-          honoured_or_auto("threads", memory, &MemoryRecipe::threads)};
+          honoured_or_auto("threads", memory, &MemoryRecipe::threads, kMostThreads)};
 }
 
 }  // namespace cairn

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <limits>
 
 #include "base/error.h"
 #include "train/recipe.h"
@@ -78,7 +79,7 @@ TEST(RecipeRefusals, a_wrong_type_or_range_says_what_is_expected) {
       {"memory_budget: 24", {"at least 1MiB"}},
       {"device: gpu", {"cuda:N", "'gpu'"}},
       {"device: 'cuda:'", {"cuda:N"}},
-      {"threads: 0", {"an integer of at least 1, or auto"}},
+      {"threads: 0", {"an integer of at least 1 and at most 4096, or auto"}},
       {"gradient_checkpointing: sometimes", {"none, block, every:K", "8*block+4*none"}},
       {"gradient_checkpointing: 'every:0'", {"'every:0'", "every:K"}},
       {"gradient_checkpointing: 4*block+none", {"8*block+4*none"}},
@@ -86,6 +87,37 @@ TEST(RecipeRefusals, a_wrong_type_or_range_says_what_is_expected) {
       {"top_p: 2", {"top_p"}},
       {"seed: 99999999999999999999", {"an integer"}},
   });
+}
+
+TEST(RecipeRefusals, a_count_beyond_any_run_is_refused_with_its_bound) {
+  const std::vector<std::pair<std::string, int64_t>> bounds = {
+      {"lora_rank", 65536},
+      {"cutoff_len", int64_t{1} << 26},
+      {"per_device_train_batch_size", 1000000},
+      {"per_device_eval_batch_size", 1000000},
+      {"gradient_accumulation_steps", 1000000},
+      {"max_steps", 1000000000},
+      {"max_new_tokens", 1048576},
+      {"loss_chunk", int64_t{1} << 26},
+      {"mlp_tile", int64_t{1} << 26},
+      {"threads", 4096}};
+  for (const auto& [key, most] : bounds) {
+    EXPECT_EQ(refusal_of(key + ": " + std::to_string(most)), "(read)");
+    for (const int64_t beyond : {most + 1, std::numeric_limits<int64_t>::max()}) {
+      const std::string text = refusal_of(key + ": " + std::to_string(beyond));
+      EXPECT_TRUE(text.starts_with(key)) << text;
+      EXPECT_NE(text.find("at most " + std::to_string(most)), std::string::npos) << text;
+    }
+  }
+}
+
+TEST(RecipeRefusals, an_empty_override_is_refused_by_its_key) {
+  for (const char* key : {"output_dir", "learning_rate", "memory_budget", "dataset.x"})
+    for (const char* empty : {"", " "}) {
+      const std::string text = refusal_of("", RecipeFormat::yaml, {std::string(key) + "=" + empty});
+      EXPECT_TRUE(text.starts_with(std::string(key) + ": the override is empty")) << text;
+    }
+  EXPECT_EQ(refusal_of("", RecipeFormat::yaml, {"learning_rate=null"}), "(read)");
 }
 
 TEST(RecipeRefusals, what_this_version_lacks_is_refused_by_name) {

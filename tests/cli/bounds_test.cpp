@@ -1,0 +1,122 @@
+// Numbers and names out of any range, given to the program: each is answered at once with exit code
+// 2 and a sentence that says what would do.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <span>
+
+#include "files/safetensors.h"
+#include "model/adapter.h"
+#include "model/model.h"
+#include "support/program.h"
+#include "unit/data/small_tokenizer.h"
+
+namespace cairn::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+nlohmann::json small_config(int64_t layers, int64_t width) {
+  return {{"model_type", "llama"},         {"hidden_size", width},       {"intermediate_size", 24},
+          {"num_hidden_layers", layers},   {"num_attention_heads", 2},   {"vocab_size", 512},
+          {"max_position_embeddings", 64}, {"tie_word_embeddings", true}};
+}
+
+// The base's tensors or the adapter's, every value the same.
+void write_tensors(const fs::path& file, const Model& model, bool adapter) {
+  std::vector<TensorSpec> specs;
+  for (const Parameter& parameter : model.parameters())
+    if (parameter.adapter == adapter)
+      specs.push_back({parameter.name, FileType::f32, parameter.shape});
+  SafetensorsWriter writer(file.string(), specs, {{"format", "pt"}});
+  for (const TensorSpec& spec : specs) {
+    const std::vector<float> values(static_cast<size_t>(spec.shape.elements()), 0.01f);
+    writer.append(spec.name, std::as_bytes(std::span(values)));
+  }
+  writer.finish();
+}
+
+class Bounds : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = fs::temp_directory_path() / ("cairn_bounds_" + std::to_string(getpid()));
+    fs::remove_all(folder_);
+    write_model("model", 3, 16);
+    write_text("rows.json", R"([{"instruction": "say aa", "output": "hello"}])");
+    write_text("recipe.yaml",
+               "model_name_or_path: model\nstage: sft\ndo_train: true\nfinetuning_type: lora\n"
+               "dataset: rows.json\ntemplate: chatml\ncutoff_len: 64\noutput_dir: out\n"
+               "num_train_epochs: 1\n");
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  void write_text(const std::string& name, const std::string& text) const {
+    std::ofstream(folder_ / name, std::ios::binary) << text;
+  }
+  void write_model(const std::string& name, int64_t layers, int64_t width) const {
+    fs::create_directories(folder_ / name);
+    write_text(name + "/config.json", small_config(layers, width).dump());
+    write_text(name + "/tokenizer.json", small_tokenizer_json().dump());
+    write_text(name + "/tokenizer_config.json", R"({"eos_token": "<|im_end|>"})");
+    write_tensors(folder_ / name / "model.safetensors", shaped(layers, width, {}), false);
+  }
+  void write_adapter(int64_t layers, int64_t width,
+                     const std::function<void(nlohmann::json&)>& change = {}) const {
+    fs::create_directories(folder_ / "adapter");
+    const LoraSpec lora = {.rank = 2, .alpha = 4};
+    nlohmann::json config = make_adapter_config(lora, "model");
+    if (change) change(config);
+    write_text("adapter/adapter_config.json", config.dump());
+    write_tensors(folder_ / "adapter/adapter_model.safetensors", shaped(layers, width, lora), true);
+  }
+  static Model shaped(int64_t layers, int64_t width, std::optional<LoraSpec> lora) {
+    ModelSpec spec;
+    spec.config = parse_model_config(small_config(layers, width));
+    spec.lora = std::move(lora);
+    return Model(spec);
+  }
+
+  Outcome cairn(const std::string& arguments) const {
+    return run_command(folder_.string(), std::string(CAIRN_PROGRAM) + " " + arguments);
+  }
+  void expect(int exit_code, const std::string& arguments, const std::string& words) const {
+    const Outcome outcome = cairn(arguments);
+    EXPECT_EQ(outcome.exit_code, exit_code) << arguments << "\n" << outcome.output;
+    EXPECT_NE(outcome.output.find(words), std::string::npos) << arguments << "\n" << outcome.output;
+  }
+
+  fs::path folder_;
+};
+
+const std::string kGenerate = "generate --model model --prompt 'say aa' ";
+
+TEST_F(Bounds, numbers_beyond_any_run_exit_2_with_their_bound) {
+  const std::string huge = "9223372036854775807";
+  for (const char* command : {"plan", "train"}) {
+    const std::string recipe = std::string(command) + " recipe.yaml ";
+    expect(2, recipe + "lora_rank=4000000000000000000", "at most 65536");
+    expect(2, recipe + "gradient_accumulation_steps=" + huge, "at most 1000000");
+    expect(2, recipe + "max_steps=" + huge, "at most 1000000000");
+    expect(2, recipe + "threads=100000000000", "at most 4096");
+    expect(2, recipe + "cutoff_len=" + huge, "at most 67108864");
+  }
+  expect(2, kGenerate + "--max-new-tokens " + huge, "at most 1048576");
+  expect(2, kGenerate + "--max-new-tokens 1000000000", "at most 1048576");
+  expect(2, kGenerate + "--threads 1000000", "a number up to 4096");
+  expect(2, kGenerate + "--temperature nan", "--temperature");
+  expect(2, "bench step --model model/config.json --shape 99999999999x99999999", "67108864 tokens");
+}
+
+TEST_F(Bounds, the_largest_counts_are_planned) {
+  expect(0, "plan recipe.yaml gradient_accumulation_steps=1000000", "peak");
+  expect(0, "plan --model model/config.json gradient_accumulation_steps=1000000", "peak");
+  expect(0, "plan recipe.yaml max_steps=1000000000", "peak");
+}
+
+}  // namespace
+}  // namespace cairn::test
