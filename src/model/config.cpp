@@ -11,17 +11,21 @@ namespace {
 
 using nlohmann::json;
 
-int64_t read_count(const json& config, const char* key, std::optional<int64_t> fallback = {}) {
+constexpr int64_t kMostCount = int64_t{1} << 31;
+constexpr int64_t kMostLayers = 1024;
+
+int64_t read_count(const json& config, const char* key, std::optional<int64_t> fallback = {},
+                   int64_t most = kMostCount) {
   const auto found = config.find(key);
   if (found == config.end() || found->is_null()) {
     if (fallback) return *fallback;
     throw UserError(
         fmt::format("config.json has no '{}'; it is needed for a Llama-like model", key));
   }
-  if (!found->is_number_integer() || found->get<int64_t>() <= 0 ||
-      found->get<int64_t>() > (int64_t{1} << 31))
-    throw UserError(fmt::format("config.json: '{}' is {}; a positive whole number was expected",
-                                key, found->dump()));
+  if (!found->is_number_integer() || found->get<int64_t>() <= 0 || found->get<int64_t>() > most)
+    throw UserError(
+        fmt::format("config.json: '{}' is {}; a positive whole number of at most {} was expected",
+                    key, found->dump(), most));
   return found->get<int64_t>();
 }
 
@@ -87,7 +91,7 @@ ModelConfig parse_model_config(const json& config) {
   ModelConfig model;
   model.hidden = read_count(config, "hidden_size");
   model.intermediate = read_count(config, "intermediate_size");
-  model.num_layers = read_count(config, "num_hidden_layers");
+  model.num_layers = read_count(config, "num_hidden_layers", {}, kMostLayers);
   model.num_heads = read_count(config, "num_attention_heads");
   model.num_kv_heads = read_count(config, "num_key_value_heads", model.num_heads);
   if (!config.contains("head_dim") && model.hidden % model.num_heads != 0)
