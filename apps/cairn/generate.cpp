@@ -105,6 +105,7 @@ int run_generate(const Options& options) {
       generator.generate(prompt, options.max_new_tokens, chat_template.stop_ids(tokenizer),
                          sampling, static_cast<uint64_t>(options.seed));
   const std::string text = tokenizer.decode(answer, true);
+  sampling.vocabulary = tokenizer.vocab_size();
   if (options.json)
     fmt::print("{}\n", nlohmann::ordered_json{{"text", text},
                                               {"prompt_tokens", prompt.size()},

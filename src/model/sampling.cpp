@@ -9,6 +9,8 @@ namespace cairn {
 
 int32_t sample_token(std::span<float> logits, const SamplingSpec& spec, const Random& random,
                      uint64_t draw) {
+  if (spec.vocabulary > 0)
+    logits = logits.first(std::min(logits.size(), static_cast<size_t>(spec.vocabulary)));
   const auto likeliest = std::max_element(logits.begin(), logits.end());
   if (spec.greedy || spec.temperature <= 0) return static_cast<int32_t>(likeliest - logits.begin());
 

@@ -13,6 +13,8 @@ struct SamplingSpec {
   double temperature = 1;
   double top_p = 1;   // the smallest set of tokens with at least this probability; 1: all
   int64_t top_k = 0;  // the k likeliest; 0: all
+  // Ids from here on are never taken: rows that pad the embedding are no token; 0: none.
+  int64_t vocabulary = 0;
 };
 
 // `draw` indexes the random stream. Logits are changed. Ties go to the lower id.

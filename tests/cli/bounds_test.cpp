@@ -118,5 +118,10 @@ TEST_F(Bounds, the_largest_counts_are_planned) {
   expect(0, "plan recipe.yaml max_steps=1000000000", "peak");
 }
 
+TEST_F(Bounds, drawing_from_a_padded_vocabulary_gives_tokens_of_the_tokenizer) {
+  for (const char* seed : {"1", "2", "3"})
+    expect(0, kGenerate + "--temperature 3 --max-new-tokens 40 --seed " + seed, "");
+}
+
 }  // namespace
 }  // namespace cairn::test
