@@ -58,17 +58,22 @@ LoraSpec read_adapter_config(const std::string& folder) {
         fmt::format("{}: 'peft_type' is not LORA; this version reads LoRA adapters", path));
   refuse(config, path, "use_dora", false);
   refuse(config, path, "use_rslora", false);
+  refuse(config, path, "fan_in_fan_out", false);
   refuse(config, path, "rank_pattern", nlohmann::json::object());
   refuse(config, path, "alpha_pattern", nlohmann::json::object());
   refuse(config, path, "modules_to_save", nullptr);
   refuse(config, path, "bias", "none");
 
   LoraSpec lora;
-  if (!config.contains("r") || !config["r"].is_number_integer() || config["r"].get<int64_t>() < 1)
-    throw DamagedFile(fmt::format("{}: 'r' must be a whole number of at least 1", path));
+  if (!config.contains("r") || !config["r"].is_number_integer() || config["r"].get<int64_t>() < 1 ||
+      config["r"].get<int64_t>() > kMostLoraRank)
+    throw DamagedFile(fmt::format("{}: 'r' must be a whole number of at least 1 and at most {}",
+                                  path, kMostLoraRank));
   lora.rank = config["r"].get<int64_t>();
   const auto alpha = config.find("lora_alpha");
-  lora.alpha = alpha != config.end() && alpha->is_number() ? alpha->get<double>() : 8;
+  if (alpha == config.end() || !alpha->is_number() || !(alpha->get<double>() > 0))
+    throw DamagedFile(fmt::format("{}: 'lora_alpha' must be a number above 0", path));
+  lora.alpha = alpha->get<double>();
   const auto targets = config.find("target_modules");
   if (targets != config.end() && targets->is_array()) {
     lora.targets.clear();

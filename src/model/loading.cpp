@@ -16,6 +16,30 @@ void check_shape(const Parameter& parameter, const TensorInfo& info, const std::
                                   info.name, info.shape.to_string(), parameter.shape.to_string()));
 }
 
+// A healthy adapter whose tensors are not those that this model and the adapter's configuration
+// make is one of another model.
+void check_belongs(const Model& model, const TensorSource& source) {
+  const auto refuse = [&](const std::string& why) {
+    throw UserError(
+        fmt::format("{}: the adapter belongs to another model, or its adapter_config.json was "
+                    "changed: {}",
+                    source.path(), why));
+  };
+  std::unordered_set<std::string> wanted;
+  for (const Parameter& parameter : model.parameters()) {
+    if (!parameter.adapter) continue;
+    wanted.insert(parameter.name);
+    const TensorInfo* info = source.find(parameter.name);
+    if (!info) refuse(fmt::format("it lacks the tensor '{}'", parameter.name));
+    if (info->shape != parameter.shape)
+      refuse(fmt::format("its tensor '{}' has shape {}, where {} was expected", info->name,
+                         info->shape.to_string(), parameter.shape.to_string()));
+  }
+  for (const TensorInfo& info : source.tensors())
+    if (!wanted.contains(info.name))
+      refuse(fmt::format("there is no place for its tensor '{}'", info.name));
+}
+
 // Everything is checked before the first byte is read.
 void read_parameters(const Exec& exec, Model& model, const TensorSource* source, bool adapter) {
   Tensor scratch = exec.make_scratch("read", kReadScratchBytes);
@@ -43,6 +67,7 @@ std::vector<std::string> load_weights(const Exec& exec, Model& model, const Tens
 }
 
 void load_adapter(const Exec& exec, Model& model, const TensorSource* source) {
+  if (source) check_belongs(model, *source);
   read_parameters(exec, model, source, true);
 }
 

@@ -118,6 +118,30 @@ TEST_F(Bounds, the_largest_counts_are_planned) {
   expect(0, "plan recipe.yaml max_steps=1000000000", "peak");
 }
 
+TEST_F(Bounds, an_adapter_of_another_model_exits_2) {
+  const std::string words = "belongs to another model";
+  for (const auto& [layers, width] : {std::pair{2, 16}, {5, 16}, {3, 32}}) {
+    write_adapter(layers, width);
+    expect(2, kGenerate + "--adapter adapter", words);
+    expect(2, "train recipe.yaml adapter_name_or_path=adapter", words);
+  }
+  write_adapter(3, 16, [](nlohmann::json& config) { config["target_modules"] = {"q_proj"}; });
+  expect(2, kGenerate + "--adapter adapter", words);
+  write_adapter(3, 16);
+  expect(0, kGenerate + "--adapter adapter --max-new-tokens 2", "");
+}
+
+TEST_F(Bounds, an_adapter_config_that_cannot_be_computed_is_named) {
+  write_adapter(3, 16, [](nlohmann::json& config) { config["fan_in_fan_out"] = true; });
+  expect(2, kGenerate + "--adapter adapter", "'fan_in_fan_out' is true");
+  for (const nlohmann::json& alpha : {nlohmann::json(), nlohmann::json("x"), nlohmann::json(-1)}) {
+    write_adapter(3, 16, [&](nlohmann::json& config) { config["lora_alpha"] = alpha; });
+    expect(4, kGenerate + "--adapter adapter", "'lora_alpha' must be a number above 0");
+  }
+  write_adapter(3, 16, [](nlohmann::json& config) { config.erase("lora_alpha"); });
+  expect(4, kGenerate + "--adapter adapter", "'lora_alpha' must be a number above 0");
+}
+
 TEST_F(Bounds, drawing_from_a_padded_vocabulary_gives_tokens_of_the_tokenizer) {
   for (const char* seed : {"1", "2", "3"})
     expect(0, kGenerate + "--temperature 3 --max-new-tokens 40 --seed " + seed, "");
