@@ -141,6 +141,10 @@ void note_overridden_keys(Recipe& recipe, const GivenKeys& keys) {
           "neat_packing packs whatever it says");
   note_if(recipe.data.group_by_length && recipe.data.disable_shuffling, "group_by_length",
           "disable_shuffling keeps the order of the data");
+  // A continued adapter keeps its own shape, even where the recipe names the default.
+  for (const char* key : {"lora_rank", "lora_alpha", "lora_target"})
+    note_if(!recipe.model.adapter_name_or_path.empty(), key,
+            "the adapter of adapter_name_or_path brings its own");
   if (method.finetuning_type != FinetuningType::full) return;
   const char* full = "finetuning_type: full trains every weight and has no adapter";
   note_if(method.lora_rank != defaults.method.lora_rank, "lora_rank", full);

@@ -262,5 +262,14 @@ TEST(Recipe, every_key_of_the_table_has_a_type_and_a_reason) {
   }
 }
 
+TEST(Recipe, a_continued_adapter_brings_its_own_shape_and_says_so) {
+  std::vector<std::string> noted;
+  for (const Note& note :
+       parsed("adapter_name_or_path: a\nlora_rank: 8\nlora_target: q_proj").notes)
+    noted.push_back(note.key);
+  EXPECT_EQ(noted, (std::vector<std::string>{"lora_rank", "lora_target"}));
+  EXPECT_TRUE(parsed("adapter_name_or_path: a").notes.empty());
+}
+
 }  // namespace
 }  // namespace cairn
