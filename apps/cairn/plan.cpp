@@ -57,7 +57,8 @@ int run_plan(const Options& options) {
   // With model and data here, the batches of the run itself decide.
   const bool with_data =
       options.model.empty() && std::filesystem::exists(path) && !recipe.data.dataset.empty();
-  const TargetProfile profile = cpu_profile(static_cast<int>(recipe.memory.threads));
+  const TargetProfile profile =
+      profile_of(recipe.memory.device, static_cast<int>(recipe.memory.threads));
   const Plan plan = make_plan(recipe, with_data, profile);
 
   std::optional<Remedy> remedy;

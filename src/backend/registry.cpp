@@ -40,12 +40,7 @@ class OpenRehearsal : public RehearsalBackend {
 }  // namespace
 
 std::unique_ptr<Backend> open_backend(const std::string& device, int threads) {
-  if (device == "cpu" || device == "auto")
-    return std::make_unique<CpuBackend>(cpu_profile(threads));
-  if (device == "cuda" || device.starts_with("cuda:"))
-    throw UserError(fmt::format(
-        "device '{}' is not built: configure with preset cuda, or write device: cpu", device));
-  throw UserError(fmt::format("device '{}' is not known; write one of auto, cpu, cuda:N", device));
+  return std::make_unique<CpuBackend>(profile_of(device, threads));
 }
 
 std::unique_ptr<RehearsalBackend> open_rehearsal(const TargetProfile& profile) {
@@ -60,6 +55,14 @@ TargetProfile cpu_profile(int threads) {
   TargetProfile profile;
   profile.threads = threads > 0 ? threads : cpu::usable_cores();
   return profile;
+}
+
+TargetProfile profile_of(const std::string& device, int threads) {
+  if (device == "cpu" || device == "auto") return cpu_profile(threads);
+  if (device == "cuda" || device.starts_with("cuda:"))
+    throw UserError(fmt::format(
+        "device '{}' is not built: configure with preset cuda, or write device: cpu", device));
+  throw UserError(fmt::format("device '{}' is not known; write one of auto, cpu, cuda:N", device));
 }
 
 }  // namespace cairn

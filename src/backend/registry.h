@@ -43,6 +43,9 @@ std::unique_ptr<RehearsalBackend> open_rehearsal(const TargetProfile& profile);
 // The profile of this machine's CPU with that many threads (0: all).
 TargetProfile cpu_profile(int threads);
 
+// The profile of what open_backend would open, with its refusals.
+TargetProfile profile_of(const std::string& device, int threads);
+
 // Floating-point operations a second of one product, by each implementation this build has on the
 // CPU, run in turns; 0 where one cannot run it.
 struct GemmRates {

@@ -147,5 +147,10 @@ TEST_F(Bounds, drawing_from_a_padded_vocabulary_gives_tokens_of_the_tokenizer) {
     expect(0, kGenerate + "--temperature 3 --max-new-tokens 40 --seed " + seed, "");
 }
 
+TEST_F(Bounds, plan_refuses_a_device_that_train_refuses) {
+  for (const char* command : {"plan", "train"})
+    expect(2, std::string(command) + " recipe.yaml device=cuda:99", "'cuda:99' is not built");
+}
+
 }  // namespace
 }  // namespace cairn::test

@@ -33,6 +33,23 @@ TEST(Registry, what_is_not_built_answers_by_name) {
   EXPECT_NE(error_of("cuda").find("not built"), std::string::npos);
 }
 
+TEST(Registry, a_plan_refuses_the_devices_that_a_run_refuses) {
+  for (const char* name : {"cuda:0", "cuda", "cudax", ""}) {
+    try {
+      profile_of(name, 1);
+      ADD_FAILURE() << "'" << name << "' was planned for";
+    } catch (const UserError& error) {
+      EXPECT_EQ(error.what(), error_of(name));
+    }
+  }
+  EXPECT_EQ(profile_of("auto", 3).threads, 3);
+}
+
+TEST(Registry, more_threads_than_any_machine_has_are_refused) {
+  EXPECT_EQ(cpu_profile(kMostThreads).threads, kMostThreads);
+  EXPECT_THROW(cpu_profile(kMostThreads + 1), UserError);
+}
+
 TEST(Registry, an_unknown_device_answers_with_the_known_ones) {
   EXPECT_EQ(error_of("cudax"), "device 'cudax' is not known; write one of auto, cpu, cuda:N");
   EXPECT_EQ(error_of(""), "device '' is not known; write one of auto, cpu, cuda:N");
