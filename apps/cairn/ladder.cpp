@@ -24,7 +24,7 @@ LadderInput read_ladder_input(const LadderOptions& options) {
       "model_name_or_path=" + options.model, "finetuning_type=" + options.method,
       fmt::format("cutoff_len={}", options.sequence),
       fmt::format("per_device_train_batch_size={}", options.batch), "bf16=true"};
-  if (!options.budget.empty()) keys.push_back("memory_budget=" + options.budget);
+  if (options.budget) keys.push_back("memory_budget=" + *options.budget);
   const Recipe recipe = parse_recipe("", RecipeFormat::yaml, keys, "the command line");
   LadderInput input;
   input.spec = make_train_spec(recipe, find_model_config(options.model, "."));

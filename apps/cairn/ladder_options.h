@@ -10,7 +10,8 @@
 namespace cairn::program {
 
 struct LadderOptions {
-  std::string model, method = "lora", budget, svg;
+  std::string model, method = "lora", svg;
+  std::optional<std::string> budget;
   int64_t sequence = 2048, batch = 1;
   std::optional<int64_t> mean_sample;
   int threads = 0;

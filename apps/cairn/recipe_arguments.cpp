@@ -29,7 +29,7 @@ Recipe RecipeArguments::read(const std::vector<std::string>& more_overrides) con
           words[i]));
     overrides.push_back(words[i]);
   }
-  if (!budget.empty()) overrides.push_back("memory_budget=" + budget);
+  if (budget) overrides.push_back("memory_budget=" + *budget);
   return names_file() ? read_recipe(words.front(), overrides)
                       : parse_recipe("", RecipeFormat::yaml, overrides, "the command line");
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,8 +11,8 @@
 namespace cairn::program {
 
 struct RecipeArguments {
-  std::vector<std::string> words;  // as given
-  std::string budget;              // --budget, wins over memory_budget
+  std::vector<std::string> words;     // as given
+  std::optional<std::string> budget;  // --budget, wins over memory_budget
 
   void add_to(CLI::App& app);
   // The words that are overrides; the others must be one file, or none.

@@ -222,6 +222,9 @@ void apply_override(GivenKeys& keys, std::string_view key_and_value) {
         "'{}' is not an override; write key=value, such as learning_rate=1e-4", key_and_value));
   constexpr std::string_view origin = "on the command line";
   const std::string value(key_and_value.substr(equals + 1));
+  if (value.find_first_not_of(" \t\n") == std::string::npos)
+    throw UserError(fmt::format(
+        "{}: the override is empty; write {}=VALUE, or {}=null for the default", path, path, path));
   Given given = given_of(load_yaml(value, origin), origin, path, 1);
   given.where = origin;
 

@@ -152,5 +152,12 @@ TEST_F(Bounds, plan_refuses_a_device_that_train_refuses) {
     expect(2, std::string(command) + " recipe.yaml device=cuda:99", "'cuda:99' is not built");
 }
 
+TEST_F(Bounds, an_empty_override_exits_2_and_names_its_key) {
+  expect(2, "train recipe.yaml output_dir=", "output_dir: the override is empty");
+  expect(2, "plan recipe.yaml learning_rate=", "learning_rate: the override is empty");
+  expect(2, "plan recipe.yaml --budget ''", "memory_budget: the override is empty");
+  expect(2, "ladder --model model/config.json --budget ''", "memory_budget: the override is empty");
+}
+
 }  // namespace
 }  // namespace cairn::test
