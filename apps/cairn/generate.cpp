@@ -13,8 +13,10 @@
 #include "model/adapter.h"
 #include "model/generator.h"
 #include "plan/rehearse.h"
+#include "recipe_arguments.h"
 #include "report/accounts.h"
 #include "streams.h"
+#include "train/run_remarks.h"
 
 namespace cairn::program {
 namespace {
@@ -82,6 +84,8 @@ int run_generate(const Options& options) {
   if (prompt.empty()) throw UserError("the prompt is empty; give --prompt \"...\"");
 
   const GeneratorSpec spec = make_spec(options, files, prompt.size());
+  if (spec.capacity > spec.model.config.max_position)
+    print_remarks({past_positions_remark("prompt and answer", spec.capacity, spec.model.config)});
   const std::unique_ptr<Backend> backend = open_backend(options.device, options.threads);
   const Rehearsal rehearsal = rehearse_generation(spec, backend->profile());
   if (rehearsal.arena_bytes() + resident_bytes() > default_budget_bytes())
@@ -101,11 +105,11 @@ int run_generate(const Options& options) {
   sampling.temperature = options.temperature;
   sampling.top_p = options.top_p;
   sampling.top_k = options.top_k;
+  sampling.vocabulary = tokenizer.vocab_size();
   const std::vector<int32_t> answer =
       generator.generate(prompt, options.max_new_tokens, chat_template.stop_ids(tokenizer),
                          sampling, static_cast<uint64_t>(options.seed));
   const std::string text = tokenizer.decode(answer, true);
-  sampling.vocabulary = tokenizer.vocab_size();
   if (options.json)
     fmt::print("{}\n", nlohmann::ordered_json{{"text", text},
                                               {"prompt_tokens", prompt.size()},

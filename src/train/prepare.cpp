@@ -6,6 +6,7 @@
 #include "files/safetensors.h"
 #include "model/adapter.h"
 #include "train/attention_choice.h"
+#include "train/run_remarks.h"
 
 namespace cairn {
 namespace {
@@ -89,43 +90,6 @@ void check_vocabulary(const Tokenizer& tokenizer, const ModelConfig& config) {
         "the tokenizer has ids up to {}, but the model embeds {} tokens; use the tokenizer that "
         "belongs to the model",
         tokenizer.vocab_size() - 1, config.vocab));
-}
-
-std::string packing_remark(const PreparedRun& run) {
-  const std::vector<Row>& rows = run.sampler->rows();
-  const int64_t capacity = run.recipe.data.cutoff_len;
-  int64_t tokens = 0;
-  for (const Row& row : rows) tokens += row.tokens;
-  const double places = static_cast<double>(capacity) * static_cast<double>(rows.size());
-  return fmt::format("{} samples packed into {} rows of at most {} tokens: {:.1f} % filled",
-                     run.data.train.size(), rows.size(), capacity,
-                     100 * static_cast<double>(tokens) / places);
-}
-
-std::vector<std::string> remarks_of(const PreparedRun& run, const ChatTemplate& chat_template,
-                                    const Tokenizer& tokenizer) {
-  std::vector<std::string> remarks;
-  for (const Note& note : run.recipe.notes)
-    remarks.push_back(fmt::format("{}: {}", note.key, note.text));
-  const auto use_cache = run.files.config.find("use_cache");
-  if (use_cache != run.files.config.end() && *use_cache == true)
-    remarks.push_back(
-        "use_cache: true in the model's config is for generation; training keeps no KV cache");
-  for (const DatasetCounts& count : run.data.counts)
-    for (const auto& [reason, rows] : count.skipped)
-      remarks.push_back(fmt::format("{}: {} rows skipped: {}", count.name, rows, reason));
-  if (run.data.truncated > 0)
-    remarks.push_back(fmt::format("{} examples were cut at cutoff_len {}", run.data.truncated,
-                                  run.recipe.data.cutoff_len));
-  if (run.data.without_label > 0)
-    remarks.push_back(
-        fmt::format("{} rows were left out: nothing in them would train", run.data.without_label));
-  if (run.recipe.data.packing) remarks.push_back(packing_remark(run));
-  const std::vector<std::string> missing = chat_template.missing_markers(tokenizer);
-  if (!missing.empty())
-    remarks.push_back(fmt::format("the tokenizer has no single token for {} of template '{}'",
-                                  fmt::join(missing, " "), chat_template.name()));
-  return remarks;
 }
 
 }  // namespace

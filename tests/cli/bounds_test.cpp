@@ -147,6 +147,15 @@ TEST_F(Bounds, drawing_from_a_padded_vocabulary_gives_tokens_of_the_tokenizer) {
     expect(0, kGenerate + "--temperature 3 --max-new-tokens 40 --seed " + seed, "");
 }
 
+TEST_F(Bounds, positions_past_those_of_the_model_are_remarked) {
+  const std::string words = "past max_position_embeddings, 64";
+  expect(0, kGenerate + "--max-new-tokens 80", words);
+  EXPECT_EQ(cairn(kGenerate + "--max-new-tokens 2").output.find(words), std::string::npos);
+  write_text("rows.json",
+             nlohmann::json({{{"instruction", std::string(90, 'c')}, {"output", "hello"}}}).dump());
+  expect(0, "train recipe.yaml cutoff_len=100", words);
+}
+
 TEST_F(Bounds, plan_refuses_a_device_that_train_refuses) {
   for (const char* command : {"plan", "train"})
     expect(2, std::string(command) + " recipe.yaml device=cuda:99", "'cuda:99' is not built");
@@ -157,6 +166,17 @@ TEST_F(Bounds, an_empty_override_exits_2_and_names_its_key) {
   expect(2, "plan recipe.yaml learning_rate=", "learning_rate: the override is empty");
   expect(2, "plan recipe.yaml --budget ''", "memory_budget: the override is empty");
   expect(2, "ladder --model model/config.json --budget ''", "memory_budget: the override is empty");
+}
+
+TEST_F(Bounds, one_is_counted_in_the_singular) {
+  write_text("rows.json",
+             nlohmann::json({{{"instruction", std::string(90, 'c')}, {"output", "hello"}},
+                             {{"instruction", "say aa"}, {"output", "hello"}},
+                             {{"instruction", "say aa"}}})
+                 .dump());
+  const Outcome outcome = cairn("plan recipe.yaml train_on_prompt=true");
+  EXPECT_NE(outcome.output.find("1 example was cut at"), std::string::npos) << outcome.output;
+  EXPECT_NE(outcome.output.find(": 1 row skipped: "), std::string::npos) << outcome.output;
 }
 
 }  // namespace

@@ -1,0 +1,67 @@
+// The sentences of a prepared run's remarks.
+#include "train/run_remarks.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace cairn {
+namespace {
+
+std::string counted(int64_t count, std::string_view one, std::string_view many) {
+  return fmt::format("{} {}", count, count == 1 ? one : many);
+}
+
+std::string packing_remark(const PreparedRun& run) {
+  const std::vector<Row>& rows = run.sampler->rows();
+  const int64_t capacity = run.recipe.data.cutoff_len;
+  int64_t tokens = 0;
+  for (const Row& row : rows) tokens += row.tokens;
+  const double places = static_cast<double>(capacity) * static_cast<double>(rows.size());
+  return fmt::format("{} packed into {} of at most {} tokens: {:.1f} % filled",
+                     counted(static_cast<int64_t>(run.data.train.size()), "sample", "samples"),
+                     counted(static_cast<int64_t>(rows.size()), "row", "rows"), capacity,
+                     100 * static_cast<double>(tokens) / places);
+}
+
+}  // namespace
+
+std::string past_positions_remark(std::string_view what, int64_t tokens,
+                                  const ModelConfig& config) {
+  return fmt::format(
+      "{} of {} tokens may go past max_position_embeddings, {}: the model was not trained so far",
+      what, tokens, config.max_position);
+}
+
+std::vector<std::string> remarks_of(const PreparedRun& run, const ChatTemplate& chat_template,
+                                    const Tokenizer& tokenizer) {
+  std::vector<std::string> remarks;
+  for (const Note& note : run.recipe.notes)
+    remarks.push_back(fmt::format("{}: {}", note.key, note.text));
+  const auto use_cache = run.files.config.find("use_cache");
+  if (use_cache != run.files.config.end() && *use_cache == true)
+    remarks.push_back(
+        "use_cache: true in the model's config is for generation; training keeps no KV cache");
+  for (const DatasetCounts& count : run.data.counts)
+    for (const auto& [reason, rows] : count.skipped)
+      remarks.push_back(
+          fmt::format("{}: {} skipped: {}", count.name, counted(rows, "row", "rows"), reason));
+  if (run.data.truncated > 0)
+    remarks.push_back(fmt::format("{} cut at cutoff_len {}",
+                                  counted(run.data.truncated, "example was", "examples were"),
+                                  run.recipe.data.cutoff_len));
+  if (run.data.without_label > 0)
+    remarks.push_back(fmt::format("{} left out: nothing in {} would train",
+                                  counted(run.data.without_label, "row was", "rows were"),
+                                  run.data.without_label == 1 ? "it" : "them"));
+  if (run.spec.capacity.longest_segment > run.spec.model.config.max_position)
+    remarks.push_back(past_positions_remark("the longest sample", run.spec.capacity.longest_segment,
+                                            run.spec.model.config));
+  if (run.recipe.data.packing) remarks.push_back(packing_remark(run));
+  const std::vector<std::string> missing = chat_template.missing_markers(tokenizer);
+  if (!missing.empty())
+    remarks.push_back(fmt::format("the tokenizer has no single token for {} of template '{}'",
+                                  fmt::join(missing, " "), chat_template.name()));
+  return remarks;
+}
+
+}  // namespace cairn
