@@ -7,6 +7,7 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "commands.h"
+#include "data/nearest_names.h"
 #include "memory/ledger.h"
 #include "streams.h"
 
@@ -45,6 +46,20 @@ int run_guarded(const Command& run) {
 }
 
 int parse_and_run(int argc, char** argv) {
+// Names a first word that is no subcommand, which the parser does not; an option is its matter.
+void check_subcommand(std::string_view word, const CLI::App& app) {
+  if (word.starts_with('-')) return;
+  std::vector<std::string> names;
+  for (const CLI::App* subcommand : app.get_subcommands({})) {
+    if (subcommand->get_name() == word) return;
+    names.push_back(subcommand->get_name());
+  }
+  throw UserError(
+      fmt::format("'{}' is not a subcommand; the nearest is '{}', and cairn --help lists them all",
+                  word, nearest_names(word, names, 1).front()));
+}
+
+int run_program(int argc, char** argv) {
   CLI::App app("Cairn fine-tunes large language models on the memory you have.", "cairn");
   app.require_subcommand(1);
   app.set_version_flag("--version", CAIRN_VERSION);
@@ -70,7 +85,10 @@ int parse_and_run(int argc, char** argv) {
     subcommands.push_back({subcommand, row.add(*subcommand)});
   }
   try {
+    if (argc > 1) check_subcommand(argv[1], app);
     app.parse(argc, argv);
+  } catch (const UserError& error) {
+    return answer("", error, kWrongInput);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? kDone : kWrongInput;
   }

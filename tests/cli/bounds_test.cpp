@@ -168,6 +168,13 @@ TEST_F(Bounds, an_empty_override_exits_2_and_names_its_key) {
   expect(2, "ladder --model model/config.json --budget ''", "memory_budget: the override is empty");
 }
 
+TEST_F(Bounds, a_word_that_is_no_subcommand_is_named_with_the_nearest) {
+  expect(2, "trian recipe.yaml", "'trian' is not a subcommand; the nearest is 'train'");
+  expect(2, "plot", "the nearest is 'plan'");
+  expect(2, "", "subcommand is required");
+  expect(0, "--help", "generate");
+}
+
 TEST_F(Bounds, one_is_counted_in_the_singular) {
   write_text("rows.json",
              nlohmann::json({{{"instruction", std::string(90, 'c')}, {"output", "hello"}},
