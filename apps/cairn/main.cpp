@@ -45,7 +45,6 @@ int run_guarded(const Command& run) {
   }
 }
 
-int parse_and_run(int argc, char** argv) {
 // Names a first word that is no subcommand, which the parser does not; an option is its matter.
 void check_subcommand(std::string_view word, const CLI::App& app) {
   if (word.starts_with('-')) return;
@@ -59,7 +58,7 @@ void check_subcommand(std::string_view word, const CLI::App& app) {
                   word, nearest_names(word, names, 1).front()));
 }
 
-int run_program(int argc, char** argv) {
+int parse_and_run(int argc, char** argv) {
   CLI::App app("Cairn fine-tunes large language models on the memory you have.", "cairn");
   app.require_subcommand(1);
   app.set_version_flag("--version", CAIRN_VERSION);

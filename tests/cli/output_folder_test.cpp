@@ -88,7 +88,7 @@ TEST_F(OutputFolder, a_run_holds_it_to_its_end) {
   const Outcome both =
       run_command(folder_.string(),
                   "(" CAIRN_PROGRAM
-                  " train recipe.yaml num_train_epochs=60; echo first $?) & "
+                  " train recipe.yaml num_train_epochs=60 threads=1; echo first $?) & "
                   "for i in $(seq 1000); do [ -s out/trainer_log.jsonl ] && break; sleep 0.01; "
                   "done; " CAIRN_PROGRAM " train recipe.yaml max_steps=1; echo second $?; wait");
   for (const char* code : {"first 0\n", "second 2\n"})
