@@ -14,9 +14,18 @@ namespace cairn {
 
 namespace fs = std::filesystem;
 
+namespace {
+std::string lock_path(const std::string& folder) { return (fs::path(folder) / ".lock").string(); }
+}  // namespace
+
+bool FolderLock::was_held(const std::string& folder) {
+  std::error_code error;
+  return fs::exists(lock_path(folder), error);
+}
+
 FolderLock::FolderLock(const std::string& folder) {
   make_folder(folder);
-  const std::string path = (fs::path(folder) / ".lock").string();
+  const std::string path = lock_path(folder);
   descriptor_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
   if (descriptor_ < 0)
     throw UserError(fmt::format("{} cannot be written ({}): choose a folder that can be.", path,

@@ -14,6 +14,8 @@ class FolderLock {
   // files of that name. Throws UserError if the folder cannot be written or another process holds
   // it. A file system without locks goes unheld.
   explicit FolderLock(const std::string& folder);
+  // Whether a run has held that folder before.
+  static bool was_held(const std::string& folder);
   ~FolderLock();
   FolderLock(const FolderLock&) = delete;
   FolderLock& operator=(const FolderLock&) = delete;

@@ -38,11 +38,14 @@ std::unique_ptr<FolderLock> open_output_folder(const PreparedRun& run,
                                                const std::vector<std::string_view>& reports) {
   const OutputRecipe& output = run.recipe.output;
   check_is_not_the_model(output.output_dir, run);
+  // The reports of a run that ended without a result are Cairn's own, and no loss.
+  const bool begun_before = FolderLock::was_held(output.output_dir);
   auto lock = std::make_unique<FolderLock>(output.output_dir);
   std::vector<std::string_view> names = model_file_names();
   names.insert(names.end(), {"adapter_model.safetensors", "adapter_config.json"});
-  names.insert(names.end(), reports.begin(), reports.end());
   check_targets(output.output_dir, names, output.overwrite_output_dir, kPermission);
+  check_targets(output.output_dir, reports, output.overwrite_output_dir || begun_before,
+                kPermission);
   check_checkpoints(run);
   return lock;
 }

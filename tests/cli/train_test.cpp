@@ -163,7 +163,7 @@ TEST_F(Program, wrong_input_exits_2_with_a_sentence) {
   expect_refused("plan --model llama-2-7b --budget plenty", 2, "plenty");
   expect_refused("plan --model llama-2-7b --seq 0", 2, "cutoff_len");
   expect_refused("plan --model llama-2-7b --batch -1", 2, "per_device_train_batch_size");
-  expect_refused("plan --model llama-2-7b --batch 100000000 --seq 1000000", 2, "tokens");
+  expect_refused("plan --model llama-2-7b --batch 1000000 --seq 1000000", 2, "tokens");
   expect_refused("nosuchcommand", 2, "");
   expect_refused("train missing.yaml", 2, "missing.yaml");
 }
