@@ -89,13 +89,6 @@ void append_segments(CheckpointPolicy& policy, const PolicyTerm& term, int64_t c
 
 }  // namespace
 
-std::string_view name_of(Member member) {
-  constexpr std::array<std::string_view, kNumMembers> names = {
-      "attention's normed input", "query, key and value", "MLP's normed input", "gate and up",
-      "gated product"};
-  return names[static_cast<size_t>(member)];
-}
-
 CheckpointPolicy uniform_policy(Keep keep, int64_t num_blocks) {
   return CheckpointPolicy(static_cast<size_t>(num_blocks), BlockPolicy{.first = keep});
 }
