@@ -48,7 +48,8 @@ Command add_bench(CLI::App& app) {
                  "step, checkpointing: a known name or a config.json; packing: a folder or GGUF "
                  "with a tokenizer; "
                  "random weights");
-  app.add_option("--method", options->methods, "step, checkpointing: lora, full")->delimiter(',');
+  app.add_option("--method", options->methods, "step, checkpointing: lora, qlora, full")
+      ->delimiter(',');
   app.add_option("--shape", options->shapes, "step, checkpointing: samples x tokens, such as 8x256")
       ->delimiter(',');
   app.add_option("--checkpointing", options->checkpointing,

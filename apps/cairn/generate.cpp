@@ -12,6 +12,7 @@
 #include "memory/machine.h"
 #include "model/adapter.h"
 #include "model/generator.h"
+#include "model/load_quantised.h"
 #include "plan/rehearse.h"
 #include "recipe_arguments.h"
 #include "report/accounts.h"
@@ -41,6 +42,7 @@ GeneratorSpec make_spec(const Options& options, const ModelFiles& files, size_t 
   GeneratorSpec spec;
   spec.model.config = parse_model_config(files.config);
   spec.model.trains = false;
+  match_quantised_weights(*files.weights, spec.model);
   spec.capacity = static_cast<int64_t>(prompt_tokens) + options.max_new_tokens;
   spec.piece = std::min<int64_t>(spec.piece, static_cast<int64_t>(prompt_tokens));
   if (options.f32) spec.model.activation = DType::f32;

@@ -18,12 +18,16 @@
 namespace cairn::program {
 
 LadderInput read_ladder_input(const LadderOptions& options) {
-  if (options.method != "lora" && options.method != "full")
-    throw UserError(fmt::format("--method {} is not known; use lora or full", options.method));
+  const bool quantised = options.method == "qlora";
+  if (!quantised && options.method != "lora" && options.method != "full")
+    throw UserError(
+        fmt::format("--method {} is not known; use lora, qlora or full", options.method));
   std::vector<std::string> keys = {
-      "model_name_or_path=" + options.model, "finetuning_type=" + options.method,
+      "model_name_or_path=" + options.model,
+      "finetuning_type=" + (quantised ? std::string("lora") : options.method),
       fmt::format("cutoff_len={}", options.sequence),
       fmt::format("per_device_train_batch_size={}", options.batch), "bf16=true"};
+  if (quantised) keys.push_back("quantization_bit=4");
   if (options.budget) keys.push_back("memory_budget=" + *options.budget);
   const Recipe recipe = parse_recipe("", RecipeFormat::yaml, keys, "the command line");
   LadderInput input;
@@ -82,7 +86,7 @@ Command add_ladder(CLI::App& app) {
   auto options = std::make_shared<LadderOptions>();
   app.add_option("--model", options->model, "a model folder, config.json, GGUF or known name")
       ->required();
-  app.add_option("--method", options->method, "lora or full");
+  app.add_option("--method", options->method, "lora, qlora or full");
   app.add_option("--seq", options->sequence, "tokens of a row");
   app.add_option("--batch", options->batch, "rows in a batch");
   app.add_option("--mean", options->mean_sample, "tokens of a sample in the mean; half of --seq");

@@ -83,10 +83,11 @@ TrainSpec make_bench_spec(const ModelConfig& config, const std::string& method,
                           const Batch& batch) {
   TrainSpec spec;
   spec.model.config = config;
-  if (method == "lora")
+  if (method == "lora" || method == "qlora")
     spec.model.lora = LoraSpec();
   else if (method != "full")
-    throw UserError(fmt::format("--method {} is not known; use lora or full", method));
+    throw UserError(fmt::format("--method {} is not known; use lora, qlora or full", method));
+  if (method == "qlora") spec.model.quantisation = QuantSpec();
   spec.checkpointing = uniform_policy(Keep::everything, config.num_layers);
   spec.capacity = capacity_of(batch);
   return spec;

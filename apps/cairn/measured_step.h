@@ -21,7 +21,8 @@ BatchShape parse_shape(const std::string& text);
 // Random ids, every row labelled.
 Batch make_random_batch(const BatchShape& shape, int64_t vocab);
 
-// "lora" or "full" for that batch; nothing is checkpointed yet. Throws UserError for other words.
+// "lora", "qlora" or "full" for that batch; nothing is checkpointed yet. Throws UserError for other
+// words.
 TrainSpec make_bench_spec(const ModelConfig& config, const std::string& method, const Batch& batch);
 
 struct MeasuredStep {

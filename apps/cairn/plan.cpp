@@ -24,9 +24,10 @@ struct Options {
 std::vector<std::string> overrides_of(const Options& options) {
   std::vector<std::string> overrides;
   if (!options.model.empty()) overrides.push_back("model_name_or_path=" + options.model);
-  if (options.method == "qlora")
-    throw UserError("--method qlora is not built in this version; use lora or full");
-  if (!options.method.empty()) overrides.push_back("finetuning_type=" + options.method);
+  if (options.method == "qlora") overrides.push_back("quantization_bit=4");
+  if (!options.method.empty())
+    overrides.push_back("finetuning_type=" +
+                        (options.method == "qlora" ? std::string("lora") : options.method));
   if (options.sequence) overrides.push_back(fmt::format("cutoff_len={}", *options.sequence));
   if (options.batch)
     overrides.push_back(fmt::format("per_device_train_batch_size={}", *options.batch));
@@ -78,7 +79,7 @@ Command add_plan(CLI::App& app) {
   auto options = std::make_shared<Options>();
   options->recipe.add_to(app);
   app.add_option("--model", options->model, "a model folder, config.json, GGUF or known name");
-  app.add_option("--method", options->method, "lora or full");
+  app.add_option("--method", options->method, "lora, qlora or full");
   app.add_option("--seq", options->sequence, "tokens of the longest sample");
   app.add_option("--batch", options->batch, "samples in a batch");
   app.add_option("--target", options->target, "the device to plan for");

@@ -1,7 +1,8 @@
 // The whole vocabulary of a backend, on one page. A forgotten kernel is a compile error. Shapes are
 // checked above, in ops/, so that they are rehearsed too; kernels trust their arguments. Storage of
-// activations and weights is f32 or bf16, arithmetic is f32, gradients in flight are f32. Bits
-// depend neither on the thread count nor on which rows share a call.
+// activations and weights is f32 or bf16, of frozen weights also 4-bit codes; arithmetic is f32,
+// gradients in flight are f32. Bits depend neither on the thread count nor on which rows share a
+// call.
 #pragma once
 
 #include <cstdint>
@@ -18,10 +19,24 @@ struct LowRank {
   float scale = 0;
 };
 
+// What the codes of a u4 tensor stand for, as bitsandbytes keeps it: element e of the flat order is
+// table[code] * absmax[e / block], rounded to f32. Nested, absmax[i] is itself coded:
+// nested_table[code] * nested_absmax[i / 256] + nested_offset.
+struct QuantState {
+  ConstView table;          // [16] f32
+  ConstView absmax;         // [ceil(elements / block)] f32, or u8 codes if nested
+  ConstView nested_absmax;  // [ceil(absmax / 256)] f32
+  ConstView nested_table;   // [256] f32
+  ConstView nested_offset;  // [1] f32
+  int64_t block = 0;        // a power of two, 32 to 4096
+
+  bool nested() const { return bool(nested_absmax); }
+};
+
 // c = alpha * op(a) * op(b) + beta * c + residual. op(a) is [m, k], op(b) is [k, n].
 struct Gemm {
   ConstView a;  // [m, k], or [k, m] if transpose_a; f32 or bf16
-  ConstView b;  // [k, n], or [n, k] if transpose_b; f32 or bf16
+  ConstView b;  // [k, n], or [n, k] if transpose_b; f32, bf16 or u4
   View c;       // [m, n]; f32 or bf16 (rounded once, at the end)
   bool transpose_a = false;
   bool transpose_b = false;
@@ -29,6 +44,7 @@ struct Gemm {
   float beta = 0;        // 0 or 1; 0 never reads c
   ConstView residual{};  // [m, n] of c's dtype, or none; wants beta 0
   LowRank fold{};        // none if fold.scale is 0
+  QuantState quant{};    // of a u4 b
 };
 
 // Attention over rows joined end to end: segment s holds queries cu_queries[s] .. cu_queries[s+1]
@@ -80,6 +96,14 @@ class Kernels {
   // --- products ---
   virtual int64_t gemm_scratch_bytes() = 0;
   virtual void gemm(Stream, const Gemm&, View scratch) = 0;
+
+  // --- quantisation ---
+  // NF4: in [n] f32; codes [n] u4, absmax [ceil(n / block)] f32, the largest magnitude of a block.
+  virtual void quantise_nf4(Stream, ConstView in, int64_t block, View codes, View absmax) = 0;
+  // The second level: codes [n] u8 of absmax [n] f32 less its mean (offset [1] f32), in blocks of
+  // 256 over their largest magnitude (nested_absmax), each the nearest entry of table [256] f32.
+  virtual void nest_absmax(Stream, ConstView absmax, ConstView table, View codes,
+                           View nested_absmax, View offset) = 0;
 
   // --- layers ---
   // ids [tokens] i32, table [vocab, hidden], out [tokens, hidden].

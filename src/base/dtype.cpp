@@ -1,5 +1,7 @@
 #include "base/dtype.h"
 
+#include "base/error.h"
+
 namespace cairn {
 
 int64_t size_of(DType dtype) {
@@ -14,8 +16,14 @@ int64_t size_of(DType dtype) {
       return 8;
     case DType::u8:
       return 1;
+    case DType::u4:
+      break;
   }
-  return 0;
+  CAIRN_CHECK(false, "[size_of] wanted a type of whole bytes, got {}", name_of(dtype));
+}
+
+int64_t bytes_of(DType dtype, int64_t elements) {
+  return dtype == DType::u4 ? (elements + 1) / 2 : elements * size_of(dtype);
 }
 
 std::string_view name_of(DType dtype) {
@@ -32,6 +40,8 @@ std::string_view name_of(DType dtype) {
       return "i32";
     case DType::u8:
       return "u8";
+    case DType::u4:
+      return "u4";
   }
   return "?";
 }

@@ -109,6 +109,7 @@ FileType file_type_of(DType dtype) {
     case DType::i32:
       return FileType::i32;
     case DType::u8:
+    case DType::u4:
       return FileType::u8;
   }
   return FileType::u8;

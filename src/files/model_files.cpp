@@ -105,13 +105,16 @@ TokenizerFiles read_folder_tokenizer(const std::string& folder) {
   return files;
 }
 
+// 4-bit weights of bitsandbytes are read as they are.
 void refuse_quantized(const json& config, const std::string& path) {
   const auto found = config.find("quantization_config");
   if (found == config.end() || !found->is_object()) return;
   const json method = found->value("quant_method", json("an unknown method"));
+  if (method == "bitsandbytes" && !found->value("load_in_8bit", false)) return;
   throw UserError(
-      fmt::format("{} holds weights quantized by {}: Cairn starts from weights in F32, F16 or "
-                  "BF16 (or a GGUF with Q4_1 or Q8_0) and quantizes them itself.",
+      fmt::format("{} holds weights quantized by {}: Cairn reads those of bitsandbytes in 4 "
+                  "bits; else it starts from weights in F32, F16 or BF16 (or a GGUF with Q4_1 or "
+                  "Q8_0) and quantizes them itself.",
                   path, method.is_string() ? method.get<std::string>() : method.dump()));
 }
 

@@ -35,9 +35,7 @@ class SafetensorsFile : public TensorSource {
   const SafetensorsMetadata& metadata() const { return metadata_; }
   void read_rows(const TensorInfo& info, int64_t first_row, int64_t row_count, View out,
                  std::span<std::byte> scratch) const override;
-  // The bytes as they lie, from `begin` within the tensor: for types that are not numbers of a
-  // model.
-  void read_bytes(const TensorInfo& info, int64_t begin, std::span<std::byte> out) const;
+  void read_bytes(const TensorInfo& info, int64_t begin, std::span<std::byte> out) const override;
 
  private:
   InputFile file_;

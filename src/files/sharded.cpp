@@ -169,9 +169,18 @@ ShardedSource::ShardedSource(const std::string& index) : path_(index) {
 
 void ShardedSource::read_rows(const TensorInfo& info, int64_t first_row, int64_t row_count,
                               View out, std::span<std::byte> scratch) const {
+  shard_of(info).read_rows(info, first_row, row_count, out, scratch);
+}
+
+void ShardedSource::read_bytes(const TensorInfo& info, int64_t begin,
+                               std::span<std::byte> out) const {
+  shard_of(info).read_bytes(info, begin, out);
+}
+
+const SafetensorsFile& ShardedSource::shard_of(const TensorInfo& info) const {
   CAIRN_CHECK(info.file >= 0 && static_cast<size_t>(info.file) < shards_.size(),
-              "[read_rows] wanted a tensor of {}, got {} of file {}", path_, info.name, info.file);
-  shards_[static_cast<size_t>(info.file)]->read_rows(info, first_row, row_count, out, scratch);
+              "[shard_of] wanted a tensor of {}, got {} of file {}", path_, info.name, info.file);
+  return *shards_[static_cast<size_t>(info.file)];
 }
 
 std::unique_ptr<TensorSource> open_folder_weights(const std::string& folder) {
@@ -195,8 +204,11 @@ std::unique_ptr<TensorSource> open_folder_weights(const std::string& folder) {
 void require_readable_types(const TensorSource& source) {
   std::map<std::string_view, int64_t> counts;
   for (const TensorInfo& info : source.tensors()) {
-    const bool buffer = is_integer(info.type) && !info.name.ends_with(".weight");
-    if (!is_readable(info.type) && !buffer) ++counts[name_of(info.type)];
+    if (is_readable(info.type)) continue;
+    // Buffers of integers may lie beside weights, and codes of 4 bits beside what they stand for.
+    const bool is_weight = info.name.ends_with(".weight");
+    const bool is_coded = is_weight && source.find(info.name + ".absmax");
+    if (!is_integer(info.type) || (is_weight && !is_coded)) ++counts[name_of(info.type)];
   }
   if (counts.empty()) return;
   std::string text;

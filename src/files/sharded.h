@@ -24,8 +24,11 @@ class ShardedSource : public TensorSource {
   const std::string& path() const override { return path_; }
   void read_rows(const TensorInfo& info, int64_t first_row, int64_t row_count, View out,
                  std::span<std::byte> scratch) const override;
+  void read_bytes(const TensorInfo& info, int64_t begin, std::span<std::byte> out) const override;
 
  private:
+  const SafetensorsFile& shard_of(const TensorInfo& info) const;
+
   std::string path_;  // of the index
   std::vector<std::unique_ptr<SafetensorsFile>> shards_;
   std::vector<TensorInfo> tensors_;  // shard by shard

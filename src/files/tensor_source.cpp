@@ -16,6 +16,11 @@ const TensorInfo* TensorSource::find(std::string_view name) const {
   return found == index_.end() ? nullptr : &tensors()[found->second];
 }
 
+void TensorSource::read_bytes(const TensorInfo& info, int64_t, std::span<std::byte>) const {
+  throw UserError(
+      fmt::format("{}: the bytes of '{}' cannot be read as they lie", path(), info.name));
+}
+
 const TensorInfo& TensorSource::require(std::string_view name) const {
   if (const TensorInfo* info = find(name)) return *info;
   std::string some;

@@ -48,6 +48,10 @@ class TensorSource {
   virtual void read_rows(const TensorInfo& info, int64_t first_row, int64_t row_count, View out,
                          std::span<std::byte> scratch) const = 0;
 
+  // The bytes as they lie, from `begin` within the tensor: for types that are not numbers of a
+  // model. Throws UserError where the format has no such types.
+  virtual void read_bytes(const TensorInfo& info, int64_t begin, std::span<std::byte> out) const;
+
   // The whole tensor; out has shape.elements() elements.
   void read(const TensorInfo& info, View out, std::span<std::byte> scratch) const {
     read_rows(info, 0, info.rows(), out, scratch);

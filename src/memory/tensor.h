@@ -10,7 +10,7 @@ class Tensor {
  public:
   Tensor() = default;
   Tensor(Arena& arena, Account account, std::string_view label, DType dtype, Shape shape)
-      : buffer_(arena.allocate(account, label, shape.elements() * size_of(dtype))),
+      : buffer_(arena.allocate(account, label, bytes_of(dtype, shape.elements()))),
         dtype_(dtype),
         shape_(shape) {}
 
@@ -21,7 +21,7 @@ class Tensor {
   ConstView view_rows(int64_t rows) const { return view().view_rows(0, rows); }
   const Shape& shape() const { return shape_; }
   DType dtype() const { return dtype_; }
-  int64_t bytes() const { return shape_.elements() * size_of(dtype_); }
+  int64_t bytes() const { return bytes_of(dtype_, shape_.elements()); }
   explicit operator bool() const { return buffer_.data() != nullptr; }
   // Gives the memory back before the scope ends.
   void reset() { *this = Tensor(); }

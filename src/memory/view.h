@@ -23,7 +23,7 @@ class BasicView {
   DType dtype() const { return dtype_; }
   const Shape& shape() const { return shape_; }
   int64_t elements() const { return shape_.elements(); }
-  int64_t bytes() const { return elements() * size_of(dtype_); }
+  int64_t bytes() const { return bytes_of(dtype_, elements()); }
   int64_t rows() const { return shape_[0]; }
   int64_t columns() const { return shape_.row_elements(); }
   explicit operator bool() const { return data_ != nullptr; }
@@ -32,7 +32,9 @@ class BasicView {
   BasicView view_rows(int64_t begin, int64_t count) const {
     CAIRN_CHECK(begin >= 0 && count >= 0 && begin + count <= shape_[0],
                 "[view_rows] wanted rows within {}, got {} from {}", shape_[0], count, begin);
-    return {data_ + begin * columns() * size_of(dtype_), dtype_, shape_.with_rows(count)};
+    CAIRN_CHECK(dtype_ != DType::u4 || begin * columns() % 2 == 0,
+                "[view_rows] wanted codes from a whole byte on, got element {}", begin * columns());
+    return {data_ + bytes_of(dtype_, begin * columns()), dtype_, shape_.with_rows(count)};
   }
   // The same elements under another shape.
   BasicView view_as(Shape shape) const {

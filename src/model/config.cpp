@@ -85,8 +85,6 @@ ModelConfig parse_model_config(const json& config) {
         fmt::format("config.json asks for activation '{}'; 'silu' was expected", activation));
   refuse_set(config, "attention_bias");
   refuse_set(config, "mlp_bias");
-  if (config.contains("quantization_config") && !config["quantization_config"].is_null())
-    throw UserError("config.json describes quantised weights, which this version does not read");
 
   ModelConfig model;
   model.hidden = read_count(config, "hidden_size");
@@ -114,6 +112,8 @@ ModelConfig parse_model_config(const json& config) {
     throw UserError(
         fmt::format("config.json: head_dim {} is not an even number up to 256", model.head_dim));
   read_rope(config, model);
+  if (config.contains("quantization_config") && !config["quantization_config"].is_null())
+    model.quantisation = parse_quantisation(config["quantization_config"]);
   return model;
 }
 

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "model/quantisation.h"
+
 namespace cairn {
 
 // Llama 3's stretching of rotary frequencies (rope_type "llama3").
@@ -31,6 +33,7 @@ struct ModelConfig {
   double rope_theta = 10000;
   std::optional<RopeScaling> rope_scaling;
   bool tied_embeddings = false;
+  std::optional<QuantSpec> quantisation;  // what "quantization_config" says of the files
 
   int64_t query_width() const { return num_heads * head_dim; }
   int64_t kv_width() const { return num_kv_heads * head_dim; }

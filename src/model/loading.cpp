@@ -4,17 +4,13 @@
 #include <unordered_set>
 
 #include "base/error.h"
+#include "model/load_quantised.h"
+#include "model/weight_reader.h"
 #include "numeric/bfloat16.h"
 #include "ops/moving.h"
 
 namespace cairn {
 namespace {
-
-void check_shape(const Parameter& parameter, const TensorInfo& info, const std::string& path) {
-  if (info.shape != parameter.shape)
-    throw DamagedFile(fmt::format("{}: tensor '{}' has shape {}; the configuration wants {}", path,
-                                  info.name, info.shape.to_string(), parameter.shape.to_string()));
-}
 
 // A healthy adapter whose tensors are not those that this model and the adapter's configuration
 // make is one of another model.
@@ -40,35 +36,29 @@ void check_belongs(const Model& model, const TensorSource& source) {
       refuse(fmt::format("there is no place for its tensor '{}'", info.name));
 }
 
-// Everything is checked before the first byte is read.
-void read_parameters(const Exec& exec, Model& model, const TensorSource* source, bool adapter) {
-  Tensor scratch = exec.make_scratch("read", kReadScratchBytes);
-  if (!source) return;
-  for (const Parameter& parameter : model.parameters())
-    if (parameter.adapter == adapter)
-      check_shape(parameter, source->require(parameter.name), source->path());
-  const std::span<std::byte> room(scratch.view().data(), static_cast<size_t>(kReadScratchBytes));
-  for (Parameter& parameter : model.parameters())
-    if (parameter.adapter == adapter)
-      source->read(source->require(parameter.name), parameter.value.view(), room);
-}
-
 }  // namespace
 
 std::vector<std::string> load_weights(const Exec& exec, Model& model, const TensorSource* source) {
-  read_parameters(exec, model, source, false);
-  std::vector<std::string> unused;
-  if (!source) return unused;
-  std::unordered_set<std::string> wanted;
-  for (const Parameter& parameter : model.parameters()) wanted.insert(parameter.name);
-  for (const TensorInfo& info : source->tensors())
-    if (!wanted.contains(info.name)) unused.push_back(info.name);
-  return unused;
+  Tensor scratch = exec.make_scratch("read", kReadScratchBytes);
+  QuantisingRoom quantising(exec, model);
+  if (!source) return {};
+  const WeightReader reader(*source, model);
+  reader.write_tables(exec, model);
+  for (Parameter& parameter : model.parameters())
+    if (!parameter.adapter)
+      reader.read(exec, model, parameter, quantising,
+                  {scratch.view().data(), static_cast<size_t>(kReadScratchBytes)});
+  return reader.unused(model);
 }
 
 void load_adapter(const Exec& exec, Model& model, const TensorSource* source) {
-  if (source) check_belongs(model, *source);
-  read_parameters(exec, model, source, true);
+  Tensor scratch = exec.make_scratch("read", kReadScratchBytes);
+  if (!source) return;
+  check_belongs(model, *source);
+  for (Parameter& parameter : model.parameters())
+    if (parameter.adapter)
+      source->read(source->require(parameter.name), parameter.value.view(),
+                   {scratch.view().data(), static_cast<size_t>(kReadScratchBytes)});
 }
 
 void start_adapter(const Exec& exec, Model& model, uint64_t seed) {
@@ -87,6 +77,9 @@ void start_adapter(const Exec& exec, Model& model, uint64_t seed) {
 }
 
 void start_random(const Exec& exec, Model& model, uint64_t seed) {
+  Tensor scratch = exec.make_scratch("read", kReadScratchBytes);
+  QuantisingRoom quantising(exec, model);
+  write_quant_tables(exec, model);
   uint64_t stream = 0;
   for (Parameter& parameter : model.parameters()) {
     ++stream;
@@ -101,7 +94,19 @@ void start_random(const Exec& exec, Model& model, uint64_t seed) {
       exec.backend.device().copy_to_device(exec.stream, data, value.data(), value.bytes());
       continue;
     }
-    ops::fill_random(exec, {.normal = true, .scale = 0.02f, .seed = seed, .stream = stream}, value);
+    RandomFill fill{.normal = true, .scale = 0.02f, .seed = seed, .stream = stream};
+    if (parameter.storage != DType::u4) {
+      ops::fill_random(exec, fill, value);
+      continue;
+    }
+    quantising.quantise(
+        exec, model, parameter,
+        [&](int64_t first, int64_t, View out) {
+          // Each piece has a stream of its own, beyond those of whole weights.
+          fill.stream = stream << 32 | static_cast<uint64_t>(first + 1);
+          ops::fill_random(exec, fill, out);
+        },
+        "random weights");
   }
 }
 

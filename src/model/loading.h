@@ -10,9 +10,10 @@
 
 namespace cairn {
 
-// Reads every parameter but the adapter's. Throws DamagedFile for one that is missing or of another
-// shape; returns the names in the source that the model has no use for. `source` null: rehearsal,
-// everything but the reading is done.
+// Reads every parameter but the adapter's; what the model quantises is quantised on the way, or
+// taken as it is if the source holds codes. Throws DamagedFile for a parameter that is missing or
+// of another shape; returns the names in the source that the model has no use for. `source` null:
+// rehearsal, everything but the reading is done.
 std::vector<std::string> load_weights(const Exec& exec, Model& model, const TensorSource* source);
 
 // Reads the low-rank pairs of a PEFT adapter; the same errors.
@@ -21,7 +22,8 @@ void load_adapter(const Exec& exec, Model& model, const TensorSource* source);
 // A uniform in +-1/sqrt(in), B zero, as PEFT starts a pair.
 void start_adapter(const Exec& exec, Model& model, uint64_t seed);
 
-// Normal with deviation 0.02, norms one: a model of any shape without files.
+// Normal with deviation 0.02, norms one: a model of any shape without files. Takes the memory that
+// load_weights takes.
 void start_random(const Exec& exec, Model& model, uint64_t seed);
 
 }  // namespace cairn

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/bytes.h"
 #include "base/error.h"
 #include "ops/embedding.h"
 #include "ops/moving.h"
@@ -43,6 +44,8 @@ void write_rope_table(const Exec& exec, const ModelConfig& config, View table) {
 
 Model::Model(const ModelSpec& spec) : spec_(spec) {
   if (spec_.lora) check_targets(*spec_.lora);
+  CAIRN_CHECK(!spec_.quantisation || spec_.lora || !spec_.trains,
+              "[model] wanted quantised weights to be frozen, got weights that are trained");
   const ModelConfig& config = spec_.config;
   embedding_ = declare("model.embed_tokens.weight", {config.vocab, config.hidden}, true);
   for (int64_t i = 0; i < config.num_layers; ++i) blocks_.push_back(declare_block(i));
@@ -66,6 +69,7 @@ Parameter* Model::declare(std::string name, Shape shape, bool decays) {
 Linear Model::declare_linear(const std::string& module, int64_t out, int64_t in) {
   Linear linear;
   linear.weight = declare(module + ".weight", {out, in}, true);
+  if (quantises(module)) linear.weight->storage = DType::u4;
   if (!spec_.lora) return linear;
   const LoraSpec& lora = *spec_.lora;
   const std::string kind = module.substr(module.rfind('.') + 1);
@@ -82,6 +86,12 @@ Linear Model::declare_linear(const std::string& module, int64_t out, int64_t in)
   linear.lora_b = declare_half(".lora_B.weight", {out, lora.rank});
   linear.lora_scale = static_cast<float>(lora.alpha / static_cast<double>(lora.rank));
   return linear;
+}
+
+bool Model::quantises(const std::string& module) const {
+  if (!spec_.quantisation) return false;
+  const auto& plain = spec_.quantisation->plain_modules;
+  return std::find(plain.begin(), plain.end(), module) == plain.end();
 }
 
 Block Model::declare_block(int64_t index) {
@@ -115,16 +125,48 @@ Parameter* Model::find(const std::string& name) {
 }
 
 void Model::allocate(const Exec& exec, int64_t positions) {
-  Ledger& ledger = exec.arena.ledger();
+  allocate_tables(exec);
   for (Parameter& parameter : parameters_) {
-    const Ledger::Scope scope(ledger, parameter.name);
-    parameter.value = exec.make(Account::weights, "weight", parameter.storage, parameter.shape);
+    allocate_value(exec, parameter);
     if (!parameter.trainable) continue;
+    const Ledger::Scope scope(exec.arena.ledger(), parameter.name);
     parameter.gradient = exec.make(Account::gradients, "gradient", trained_storage(spec_.precision),
                                    parameter.shape);
   }
   rope_table_ = exec.make(Account::workspace, "rotary table", DType::f32,
                           {positions, spec_.config.head_dim / 2, 2});
+}
+
+void Model::allocate_tables(const Exec& exec) {
+  if (!spec_.quantisation) return;
+  int64_t count = 0;
+  for (Parameter& parameter : parameters_)
+    if (parameter.storage == DType::u4) parameter.scales.index = count++;
+  quant_tables_.codes = exec.make(Account::weights, "4-bit table", DType::f32, {16});
+  if (!spec_.quantisation->nested) return;
+  quant_tables_.nested = exec.make(Account::weights, "absmax table", DType::f32, {256});
+  quant_tables_.offsets = exec.make(Account::weights, "absmax offsets", DType::f32, {count});
+}
+
+void Model::allocate_value(const Exec& exec, Parameter& parameter) {
+  const Ledger::Scope scope(exec.arena.ledger(), parameter.name);
+  parameter.value = exec.make(Account::weights, "weight", parameter.storage, parameter.shape);
+  if (parameter.storage != DType::u4) return;
+  const QuantSpec& spec = *spec_.quantisation;
+  const int64_t blocks = ceil_div(parameter.elements(), spec.block);
+  QuantScales& scales = parameter.scales;
+  QuantState& quant = parameter.quant;
+  scales.absmax =
+      exec.make(Account::weights, "absmax", spec.nested ? DType::u8 : DType::f32, {blocks});
+  quant.block = spec.block;
+  quant.table = quant_tables_.codes.view();
+  quant.absmax = scales.absmax.view();
+  if (!spec.nested) return;
+  scales.nested_absmax =
+      exec.make(Account::weights, "nested absmax", DType::f32, {ceil_div(blocks, kNestedBlock)});
+  quant.nested_absmax = scales.nested_absmax.view();
+  quant.nested_table = quant_tables_.nested.view();
+  quant.nested_offset = std::as_const(quant_tables_.offsets).view().view_rows(scales.index, 1);
 }
 
 void Model::write_tables(const Exec& exec) {

@@ -29,6 +29,7 @@ struct ModelSpec {
   std::optional<LoraSpec> lora;  // none: every parameter is trained
   TrainedPrecision precision = TrainedPrecision::f32;
   DType frozen_storage = DType::bf16;
+  std::optional<QuantSpec> quantisation;  // of frozen products; none: frozen_storage
   DType activation = DType::bf16;
   AttentionKind attention = AttentionKind::flash;
   int64_t loss_chunk = 0;  // rows of logits at a time; 0: default_loss_chunk
@@ -55,6 +56,11 @@ class Model {
   // positions.
   void write_tables(const Exec& exec);
   ConstView rope_table() const { return rope_table_.view(); }
+  // Empty unless weights are quantised; loading fills them.
+  QuantTables& quant_tables() { return quant_tables_; }
+  // The parts of allocate: tables of codes, and one parameter's value with what its codes need.
+  void allocate_tables(const Exec& exec);
+  void allocate_value(const Exec& exec, Parameter& parameter);
 
   // Forward, loss and backward; returns the sum of the labelled rows' losses. Gradients are those
   // of scale * sum.
@@ -69,6 +75,7 @@ class Model {
   Parameter* declare(std::string name, Shape shape, bool decays);
   Linear declare_linear(const std::string& module, int64_t out, int64_t in);
   Block declare_block(int64_t index);
+  bool quantises(const std::string& module) const;
   Tensor embed(const Pass& pass) const;
 
   ModelSpec spec_;
@@ -77,6 +84,7 @@ class Model {
   std::vector<Block> blocks_;
   LossHead head_;
   Tensor rope_table_;
+  QuantTables quant_tables_;
 };
 
 }  // namespace cairn

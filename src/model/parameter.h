@@ -6,6 +6,7 @@
 #include <string>
 
 #include "memory/tensor.h"
+#include "model/quantisation.h"
 
 namespace cairn {
 
@@ -17,7 +18,9 @@ struct Parameter {
   bool decays = true;    // in the weight-decay group: everything but norms
   bool adapter = false;  // half of a low-rank pair
   Tensor value;
-  Tensor gradient;  // f32, or bf16 in the 2-byte modes; empty when frozen
+  QuantScales scales;  // empty unless the storage is u4
+  QuantState quant;    // the same as kernels take it, with the model's tables
+  Tensor gradient;     // f32, or bf16 in the 2-byte modes; empty when frozen
 
   int64_t elements() const { return shape.elements(); }
 };

@@ -1,6 +1,7 @@
 #include "ops/gemm.h"
 
 #include "ops/check.h"
+#include "ops/quantise.h"
 
 namespace cairn::ops {
 namespace {
@@ -10,7 +11,10 @@ void check_operands(const Gemm& gemm) {
     CAIRN_CHECK(view.shape().rank() == 2, "[gemm] wanted matrices, got {}",
                 view.shape().to_string());
   check_float("gemm", "a", gemm.a);
-  check_float("gemm", "b", gemm.b);
+  if (gemm.b.dtype() == DType::u4)
+    check_quant_state("gemm", gemm.quant, gemm.b.elements());
+  else
+    check_float("gemm", "b", gemm.b);
   check_float("gemm", "c", gemm.c);
   const int64_t m = gemm.c.rows(), n = gemm.c.columns();
   const int64_t k = gemm.a.shape()[gemm.transpose_a ? 0 : 1];

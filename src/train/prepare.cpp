@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "files/safetensors.h"
 #include "model/adapter.h"
+#include "model/load_quantised.h"
 #include "train/attention_choice.h"
 #include "train/run_remarks.h"
 
@@ -133,6 +134,15 @@ TrainSpec make_train_spec(const Recipe& recipe, const ModelConfig& config) {
   spec.model.precision = recipe.train.trained_precision;
   spec.model.activation = recipe.train.bf16 ? DType::bf16 : DType::f32;
   spec.model.frozen_storage = spec.model.activation;
+  spec.model.quantisation = config.quantisation;
+  if (recipe.model.quantization_bit && !config.quantisation) {
+    spec.model.quantisation.emplace();
+    spec.model.quantisation->nested = recipe.model.double_quantization;
+  }
+  if (spec.model.quantisation && !spec.model.lora)
+    throw UserError(
+        "the model's weights are quantised, so they stay frozen: use finetuning_type: lora, or a "
+        "checkpoint in bf16");
   spec.model.attention = attention_kind(recipe.model.flash_attn);
   spec.model.loss_chunk = recipe.memory.loss_chunk;
   spec.model.mlp_tile = recipe.memory.mlp_tile;
@@ -169,6 +179,7 @@ PreparedRun prepare_run(const Recipe& recipe) {
   run.files = open_model(find_path(recipe.model.model_name_or_path, recipe.folder));
   const ModelConfig config = parse_model_config(run.files.config);
   run.spec = make_train_spec(recipe, config);
+  match_quantised_weights(*run.files.weights, run.spec.model);
   if (!recipe.model.adapter_name_or_path.empty()) {
     const std::string folder = find_path(recipe.model.adapter_name_or_path, recipe.folder);
     run.spec.model.lora = read_adapter_config(folder);

@@ -24,6 +24,9 @@ enum class OptimizerType : uint8_t { adamw_torch, adamw_torch_fused };  // the s
 enum class IntervalStrategy : uint8_t { no, steps, epoch };
 // All tiled and exact but `disabled`, which keeps every probability.
 enum class FlashAttention : uint8_t { automatic, fa2, fa3, sdpa, disabled };
+// Whose format, and which 4-bit code, frozen weights are quantised to.
+enum class QuantizationMethod : uint8_t { bnb };
+enum class QuantizationType : uint8_t { nf4 };
 
 std::string_view name_of(FinetuningType type);
 std::string_view name_of(Stage stage);
@@ -32,11 +35,17 @@ std::string_view name_of(OptimizerType type);
 std::string_view name_of(IntervalStrategy strategy);
 std::string_view name_of(TrainedPrecision precision);
 std::string_view name_of(FlashAttention attention);
+std::string_view name_of(QuantizationMethod method);
+std::string_view name_of(QuantizationType type);
 
 struct ModelRecipe {
   std::string model_name_or_path;
   std::string adapter_name_or_path;  // empty: none
   FlashAttention flash_attn = FlashAttention::automatic;
+  std::optional<int64_t> quantization_bit;  // 4, or none; a quantised checkpoint stays as it is
+  QuantizationMethod quantization_method = QuantizationMethod::bnb;
+  QuantizationType quantization_type = QuantizationType::nf4;
+  bool double_quantization = true;
   bool operator==(const ModelRecipe&) const = default;
 };
 

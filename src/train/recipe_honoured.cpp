@@ -151,6 +151,7 @@ std::vector<RecipeKey> honoured_keys() {
     }
   };
   add("model", model_keys());
+  add("model", quantisation_keys());
   add("method", method_keys());
   add("data", data_keys());
   add("train", train_keys());

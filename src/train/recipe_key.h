@@ -139,6 +139,9 @@ RecipeKey switch_key(const std::string& name, void (*apply)(Recipe&));
 // Another spelling of flash_attn.
 RecipeKey attn_implementation_key();
 
+// Quantisation of frozen weights.
+std::vector<RecipeKey> quantisation_keys();
+
 // The tables, one file a subject or standing.
 std::vector<RecipeKey> honoured_keys();
 std::vector<RecipeKey> memory_keys();  // a part of the honoured ones

@@ -41,8 +41,6 @@ void add_model_keys(std::vector<RecipeKey>& keys) {
   add(alike({"cache_dir", "model_revision", "hf_hub_token", "ms_hub_token", "om_hub_token",
              "offload_folder", "infer_backend"},
             text, kOwnReader));
-  add(alike({"quantization_method", "quantization_type"}, text, "it belongs to quantization_bit"));
-  add(alike({"double_quantization"}, boolean, "it belongs to quantization_bit"));
   add(alike({"fp8_backend"}, text, "it belongs to fp8"));
   add(alike({"fp8_enable_fsdp_float8_all_gather"}, boolean, "it belongs to fp8"));
   add(alike({"image_max_pixels", "image_min_pixels", "video_max_pixels", "video_min_pixels",

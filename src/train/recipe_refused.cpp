@@ -12,9 +12,6 @@ const std::string kOneProcess = "Cairn trains in one process here, so leave this
 std::vector<RecipeKey> model_keys() {
   const std::string as_it_is = "use the model and its tokenizer as they are";
   return {
-      refused("quantization_bit",
-              "leave it out and let the weights stay in bf16 or f32; lora with "
-              "gradient_checkpointing: block needs the least memory"),
       refused("quantization_device_map", "leave it out"),
       refused_unless("resize_vocab", false, as_it_is),
       refused_unless("split_special_tokens", false, as_it_is),

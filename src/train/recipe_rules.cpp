@@ -57,6 +57,10 @@ void check_method(const Recipe& recipe) {
   refuse_if(!adapter.empty() && method.finetuning_type != FinetuningType::lora,
             "adapter_name_or_path needs finetuning_type: lora; merge the adapter into the model to "
             "train all of its weights");
+  refuse_if(
+      recipe.model.quantization_bit && method.finetuning_type != FinetuningType::lora,
+      "quantization_bit keeps the weights frozen, so it needs finetuning_type: lora; leave it "
+      "out to train all weights");
   refuse_if(adapter.find(',') != std::string::npos,
             "adapter_name_or_path names several adapters; give one, and merge the others into the "
             "model first");
@@ -141,6 +145,8 @@ void note_overridden_keys(Recipe& recipe, const GivenKeys& keys) {
           "neat_packing packs whatever it says");
   note_if(recipe.data.group_by_length && recipe.data.disable_shuffling, "group_by_length",
           "disable_shuffling keeps the order of the data");
+  note_if(!recipe.model.quantization_bit && !recipe.model.double_quantization,
+          "double_quantization", "it belongs to quantization_bit");
   // A continued adapter keeps its own shape, even where the recipe names the default.
   for (const char* key : {"lora_rank", "lora_alpha", "lora_target"})
     note_if(!recipe.model.adapter_name_or_path.empty(), key,

@@ -119,6 +119,22 @@ const EnumWords<FlashAttention>& words_of(FlashAttention) {
   return words;
 }
 
+const EnumWords<QuantizationMethod>& words_of(QuantizationMethod) {
+  static const EnumWords<QuantizationMethod> words = {
+      {{"bnb", QuantizationMethod::bnb}, {"bitsandbytes", QuantizationMethod::bnb}},
+      {"hqq", "eetq", "gptq", "awq", "aqlm", "quanto", "mxfp4", "fp8"},
+      "bnb quantises while it loads"};
+  return words;
+}
+
+const EnumWords<QuantizationType>& words_of(QuantizationType) {
+  static const EnumWords<QuantizationType> words = {
+      {{"nf4", QuantizationType::nf4}},
+      {"fp4"},
+      "nf4 fits weights better at the same size; checkpoints in fp4 are read as they are"};
+  return words;
+}
+
 std::string_view name_of(Stage stage) { return word_for(stage); }
 std::string_view name_of(FinetuningType type) { return word_for(type); }
 std::string_view name_of(SchedulerType type) { return word_for(type); }
@@ -126,5 +142,7 @@ std::string_view name_of(OptimizerType type) { return word_for(type); }
 std::string_view name_of(IntervalStrategy strategy) { return word_for(strategy); }
 std::string_view name_of(TrainedPrecision precision) { return word_for(precision); }
 std::string_view name_of(FlashAttention attention) { return word_for(attention); }
+std::string_view name_of(QuantizationMethod method) { return word_for(method); }
+std::string_view name_of(QuantizationType type) { return word_for(type); }
 
 }  // namespace cairn

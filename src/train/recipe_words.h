@@ -25,6 +25,8 @@ const EnumWords<OptimizerType>& words_of(OptimizerType);
 const EnumWords<IntervalStrategy>& words_of(IntervalStrategy);
 const EnumWords<TrainedPrecision>& words_of(TrainedPrecision);
 const EnumWords<FlashAttention>& words_of(FlashAttention);
+const EnumWords<QuantizationMethod>& words_of(QuantizationMethod);
+const EnumWords<QuantizationType>& words_of(QuantizationType);
 
 // "linear, cosine, constant"
 template <typename E>

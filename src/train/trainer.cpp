@@ -33,8 +33,11 @@ std::vector<std::string> Trainer::load(const WeightSources& sources, bool rehear
   model_.allocate(exec_, positions_of(spec_));
   optimizer_.allocate(exec_);
   if (!rehearsal) model_.write_tables(exec_);
-  std::vector<std::string> unused = load_weights(exec_, model_, sources.base);
-  if (!rehearsal && !sources.base) start_random(exec_, model_, spec_.seed);
+  std::vector<std::string> unused;
+  if (rehearsal || sources.base)
+    unused = load_weights(exec_, model_, sources.base);
+  else
+    start_random(exec_, model_, spec_.seed);
   if (spec_.model.lora) {
     load_adapter(exec_, model_, sources.adapter);
     if (!rehearsal && !sources.adapter) start_adapter(exec_, model_, spec_.seed);

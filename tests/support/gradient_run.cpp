@@ -22,8 +22,10 @@ void load(const GradientRun& run, const Exec& exec, Model& model, bool real, int
   const Arena::PhaseScope phase(exec.arena, Phase::load);
   model.allocate(exec, positions);
   if (real) model.write_tables(exec);
-  load_weights(exec, model, real ? run.weights : nullptr);
-  if (real && !run.weights) start_random(exec, model, run.seed);
+  if (real && !run.weights)
+    start_random(exec, model, run.seed);
+  else
+    load_weights(exec, model, run.weights);
   if (run.spec.lora) load_adapter(exec, model, real ? run.adapter : nullptr);
   if (real && run.spec.lora && !run.adapter) start_adapter(exec, model, run.seed);
   for (Parameter& parameter : model.parameters()) {

@@ -52,6 +52,7 @@ class HostTensor {
         return write(i, static_cast<int32_t>(value));
       case DType::f16:
       case DType::u8:
+      case DType::u4:
         CAIRN_CHECK(false, "[host tensor] wanted a number to store, got {}", name_of(dtype_));
     }
   }
@@ -69,6 +70,8 @@ class HostTensor {
         return read<int32_t>(i);
       case DType::u8:
         return read<uint8_t>(i);
+      case DType::u4:
+        CAIRN_CHECK(false, "[host tensor] wanted numbers, got {}", name_of(dtype_));
     }
     return 0;
   }

@@ -155,6 +155,13 @@ SmallRun make_small_run(uint64_t seed) {
     run.eval = make_batches(seed * 10 + 9, run.spec.model.config.vocab, 2, 2, 40);
   set_capacity(run);
   run.spec.model.attention = dice.pick({AttentionKind::flash, AttentionKind::materialised});
+  if (run.spec.model.lora && dice.below(2) == 0) {
+    QuantSpec quantisation;
+    quantisation.nested = dice.below(3) > 0;
+    quantisation.block = dice.pick<int64_t>({64, 64, 32, 256});
+    if (dice.below(3) == 0) quantisation.plain_modules = {"model.layers.0.mlp.down_proj"};
+    run.spec.model.quantisation = quantisation;
+  }
   return run;
 }
 

@@ -20,6 +20,10 @@ class CpuKernels : public Kernels {
   int64_t gemm_scratch_bytes() override;
   void gemm(Stream, const Gemm&, View scratch) override;
 
+  void quantise_nf4(Stream, ConstView in, int64_t block, View codes, View absmax) override;
+  void nest_absmax(Stream, ConstView absmax, ConstView table, View codes, View nested_absmax,
+                   View offset) override;
+
   void embedding_forward(Stream, ConstView ids, ConstView table, View out) override;
   void embedding_backward(Stream, ConstView ids, ConstView d_out, View d_table) override;
   void rms_norm_forward(Stream, ConstView x, ConstView weight, float epsilon, View y,

@@ -62,6 +62,14 @@ void RehearsalKernels::gemm(Stream, const Gemm& gemm, View) {
         2 * static_cast<double>(gemm.b.elements()) * static_cast<double>(gemm.fold.up.columns());
 }
 
+void RehearsalKernels::quantise_nf4(Stream, ConstView in, int64_t, View codes, View absmax) {
+  count_bytes(in, codes, absmax);
+}
+void RehearsalKernels::nest_absmax(Stream, ConstView absmax, ConstView, View codes,
+                                   View nested_absmax, View) {
+  count_bytes(absmax, absmax, codes, nested_absmax);
+}
+
 void RehearsalKernels::embedding_forward(Stream, ConstView ids, ConstView, View out) {
   count_bytes(ids, out, out);
 }

@@ -15,7 +15,8 @@ void Linear::forward(const Exec& exec, ConstView x, View y, ConstView residual) 
                    .c = y,
                    .transpose_b = true,
                    .residual = residual,
-                   .fold = fold()});
+                   .fold = fold(),
+                   .quant = weight->quant});
 }
 
 void Linear::backward_input(const Exec& exec, ConstView d_y, View d_x, bool accumulate) const {
@@ -23,7 +24,8 @@ void Linear::backward_input(const Exec& exec, ConstView d_y, View d_x, bool accu
                    .b = weight->value.view(),
                    .c = d_x,
                    .beta = accumulate ? 1.0f : 0.0f,
-                   .fold = fold()});
+                   .fold = fold(),
+                   .quant = weight->quant});
 }
 
 void Linear::backward_parameters(const Exec& exec, ConstView d_y, ConstView x,

@@ -39,7 +39,7 @@ TEST(RecipePublished, each_is_read_or_refused_for_the_right_key) {
       {"train_lora_qwen3_lora_pretrain.yaml", "stage"},
       {"train_lora_qwen3_lora_sft.yaml", "read"},
       {"train_lora_qwen3_lora_sft_ds3.yaml", "deepspeed"},
-      {"train_qlora_qwen3_lora_sft_otfq.yaml", "quantization_bit"}};
+      {"train_qlora_qwen3_lora_sft_otfq.yaml", "read"}};
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     const auto found = wanted.find(entry.path().filename().string());
     if (found != wanted.end()) {

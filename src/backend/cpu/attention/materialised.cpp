@@ -32,13 +32,13 @@ struct HeadRows {
     return const_cast<std::byte*>(view.data()) + element() * size_of(view.dtype());
   }
   // Read with its rows along the depth of a product, or along its rows or columns.
-  Operand down() const { return {data(), is_bf16(), true, stride()}; }
-  Operand across() const { return {data(), is_bf16(), false, stride()}; }
+  Operand down() const { return {data(), view.dtype(), true, stride()}; }
+  Operand across() const { return {data(), view.dtype(), false, stride()}; }
   Plane plane() const { return {data(), is_bf16(), stride()}; }
 };
 
 Operand operand(const float* strip, int64_t stride, bool depth_major) {
-  return {reinterpret_cast<const std::byte*>(strip), false, depth_major, stride};
+  return {reinterpret_cast<const std::byte*>(strip), DType::f32, depth_major, stride};
 }
 
 // A block of queries of one segment and head, and the scratch of the thread that has it.

@@ -165,7 +165,7 @@ HWY_EXPORT(run_job);
 constexpr int64_t kTeamWork = 1 << 18;
 
 Operand operand(const ConstView& view, bool depth_major) {
-  return {view.data(), view.dtype() == DType::bf16, depth_major, view.columns()};
+  return {view.data(), view.dtype(), depth_major, view.columns()};
 }
 
 Plane plane(const std::byte* data, DType dtype, int64_t stride) {
@@ -192,6 +192,7 @@ void packed_gemm(const Gemm& gemm, int threads, std::byte* scratch) {
                 .fold_columns = {},
                 .fold_rank = 0,
                 .fold_scale = gemm.fold.scale};
+  if (gemm.b.dtype() == DType::u4) job.b.quant = &gemm.quant;
   if (gemm.fold.scale != 0) {
     // up runs along the rows of stored b, down along its columns; rank is the depth of both.
     const Operand up = operand(gemm.fold.up, false), down = operand(gemm.fold.down, true);

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "backend/kernels.h"
 #include "base/bytes.h"
 
 namespace cairn::cpu {
@@ -27,9 +28,10 @@ constexpr int64_t kPackCost = 12;
 // One stored operand. depth_major: element (x, k) lies at k * stride + x, else at x * stride + k.
 struct Operand {
   const std::byte* data = nullptr;
-  bool bf16 = false;
+  DType dtype = DType::f32;  // or bf16, u4
   bool depth_major = false;
   int64_t stride = 0;
+  const QuantState* quant = nullptr;  // of u4
 };
 
 // A matrix that an epilogue reads or writes: element (row, column) lies at row * stride + column *

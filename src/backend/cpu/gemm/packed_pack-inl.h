@@ -1,5 +1,6 @@
-// Packing: stored f32 or bf16 becomes f32 panels [depth][width], transposed where storage runs
-// along the depth; what sticks out of a matrix is zero. Compiled once per instruction set.
+// Packing: stored f32, bf16 or 4-bit codes become f32 panels [depth][width], transposed where
+// storage runs along the depth; what sticks out of a matrix is zero. Compiled once per instruction
+// set.
 #if defined(CAIRN_GEMM_PACK_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef CAIRN_GEMM_PACK_INL_H_
 #undef CAIRN_GEMM_PACK_INL_H_
@@ -7,6 +8,7 @@
 #define CAIRN_GEMM_PACK_INL_H_
 #endif
 
+#include "backend/cpu/gemm/packed_decode-inl.h"
 #include "backend/cpu/gemm/packed_job.h"
 #include "hwy/cache_control.h"
 #include "hwy/highway.h"
@@ -147,10 +149,45 @@ void pack_typed(const Operand& source, int64_t x, int64_t count, int64_t k, int6
   }
 }
 
+// The same for codes: what lies end to end is decoded first, then packed as f32.
+template <size_t kLanes, int64_t kWidth>
+void pack_codes(const Operand& source, int64_t x, int64_t count, int64_t k, int64_t depth,
+                float* to, int64_t panel_stride) {
+  constexpr auto kStep = static_cast<int64_t>(kLanes);
+  if (source.depth_major) {
+    HWY_ALIGN float row[kColumnBlock];
+    for (int64_t i = 0; i < depth; ++i)
+      for (int64_t begin = 0; begin < count; begin += kColumnBlock) {
+        const int64_t columns = HWY_MIN(kColumnBlock, count - begin);
+        decode_codes(source, (k + i) * source.stride + x + begin, columns, row);
+        const Operand decoded{reinterpret_cast<const std::byte*>(row), DType::f32, true, 0};
+        pack_typed<kLanes, kWidth, float>(decoded, 0, columns, 0, 1,
+                                          to + begin / kWidth * panel_stride + i * kWidth,
+                                          panel_stride);
+      }
+    return;
+  }
+  HWY_ALIGN float rows[kStep * kDepthBlock];
+  for (int64_t begin = 0; begin < count; begin += kWidth)
+    for (int64_t offset = 0; offset < kWidth; offset += kStep) {
+      const int64_t left = HWY_MIN(kStep, count - begin - offset);
+      for (int64_t row = 0; row < left; ++row)
+        decode_codes(source, (x + begin + offset + row) * source.stride + k, depth,
+                     rows + row * kDepthBlock);
+      float* out = to + begin / kWidth * panel_stride + offset;
+      if (left == kStep)
+        transpose_rows<kLanes>(rows, kDepthBlock, depth, out, kWidth);
+      else
+        transpose_edge(rows, kDepthBlock, left, kStep, depth, out, kWidth);
+    }
+}
+
 template <size_t kLanes, int64_t kWidth>
 void pack(const Operand& source, int64_t x, int64_t count, int64_t k, int64_t depth, float* to,
           int64_t panel_stride) {
-  if (source.bf16)
+  if (source.dtype == DType::u4)
+    pack_codes<kLanes, kWidth>(source, x, count, k, depth, to, panel_stride);
+  else if (source.dtype == DType::bf16)
     pack_typed<kLanes, kWidth, uint16_t>(source, x, count, k, depth, to, panel_stride);
   else
     pack_typed<kLanes, kWidth, float>(source, x, count, k, depth, to, panel_stride);

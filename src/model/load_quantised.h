@@ -1,0 +1,41 @@
+// Filling quantised weights: high precision passes through a piece at a time, so that of a weight
+// never more than a piece exists in f32.
+#pragma once
+
+#include <functional>
+
+#include "files/quantised_modules.h"
+#include "model/model.h"
+
+namespace cairn {
+
+// Scratch for the largest quantised weight of a model; empty if it has none.
+class QuantisingRoom {
+ public:
+  QuantisingRoom(const Exec& exec, const Model& model);
+
+  // Writes rows [first, first + count) of a weight into `out` [count, in] f32.
+  using Rows = std::function<void(int64_t first, int64_t count, View out)>;
+  // Codes and absmax of the whole weight from its rows. Throws DamagedFile naming `origin` if a
+  // value is not finite.
+  void quantise(const Exec& exec, Model& model, Parameter& parameter, const Rows& rows,
+                const std::string& origin);
+
+ private:
+  Tensor piece_;   // [elements] f32
+  Tensor absmax_;  // [most blocks] f32, before it is coded itself
+};
+
+// What a source holds quantised stays so, and the rest of the model as it is: the spec follows the
+// files, whatever a configuration says.
+void match_quantised_weights(const TensorSource& source, ModelSpec& spec);
+
+// Writes what codes stand for into the model's tables.
+void write_quant_tables(const Exec& exec, Model& model);
+
+// Reads a weight that is quantised already, as it lies. Its tables become the model's, those of the
+// next ones must be the same. `room`: kReadScratchBytes.
+void read_coded(const Exec& exec, Model& model, Parameter& parameter, const TensorSource& source,
+                const QuantisedModule& module, std::span<std::byte> room);
+
+}  // namespace cairn

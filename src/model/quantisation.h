@@ -1,0 +1,40 @@
+// How a model's frozen products are quantised (QLoRA): in the format of bitsandbytes' 4-bit
+// weights, codes of half a byte over blocks of the flat weight, whose magnitudes may be coded too.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "backend/kernels.h"
+#include "memory/tensor.h"
+#include "numeric/nf4.h"
+
+namespace cairn {
+
+struct QuantSpec {
+  int64_t block = kNf4Block;               // elements that share one absmax
+  bool nested = true;                      // "double quantisation": absmax in 8 bits
+  std::vector<std::string> plain_modules;  // stay as they are, "model.layers.0.mlp.down_proj"
+  bool operator==(const QuantSpec&) const = default;
+};
+
+// From "quantization_config" of a config.json. Throws UserError for a method that Cairn does not
+// read.
+QuantSpec parse_quantisation(const nlohmann::json& config);
+
+// What all quantised weights of a model share.
+struct QuantTables {
+  Tensor codes;    // [16] f32, what a 4-bit code stands for
+  Tensor nested;   // [256] f32, what a code of an absmax stands for; empty unless nested
+  Tensor offsets;  // [quantised weights] f32, the mean that their absmax codes leave out; as nested
+};
+
+// Beside the codes of one weight.
+struct QuantScales {
+  Tensor absmax;         // [blocks] f32, u8 if nested
+  Tensor nested_absmax;  // [ceil(blocks / 256)] f32; empty unless nested
+  int64_t index = 0;     // of the weight among the model's quantised ones
+};
+
+}  // namespace cairn

@@ -1,0 +1,70 @@
+#include "model/weight_reader.h"
+
+#include <unordered_set>
+
+#include "base/error.h"
+
+namespace cairn {
+namespace {
+
+void check_shape(const Parameter& parameter, const std::string& name, const Shape& shape,
+                 const std::string& path) {
+  if (shape != parameter.shape)
+    throw DamagedFile(fmt::format("{}: tensor '{}' has shape {}; the configuration wants {}", path,
+                                  name, shape.to_string(), parameter.shape.to_string()));
+}
+
+}  // namespace
+
+WeightReader::WeightReader(const TensorSource& source, const Model& model) : source_(source) {
+  for (QuantisedModule& module : find_quantised_modules(source)) {
+    const std::string weight = module.weight();
+    coded_.emplace(weight, std::move(module));
+  }
+  for (const Parameter& parameter : model.parameters())
+    if (!parameter.adapter) check(parameter, model.spec());
+}
+
+void WeightReader::check(const Parameter& parameter, const ModelSpec& spec) const {
+  const TensorInfo& info = source_.require(parameter.name);
+  const auto coded = coded_.find(parameter.name);
+  if (coded == coded_.end()) {
+    check_shape(parameter, info.name, info.shape, source_.path());
+    return;
+  }
+  const QuantisedModule& module = coded->second;
+  check_shape(parameter, info.name, module.shape, source_.path());
+  const QuantSpec* wanted = parameter.storage == DType::u4 ? &*spec.quantisation : nullptr;
+  if (!wanted || module.block != wanted->block || module.nested != wanted->nested)
+    throw UserError(
+        fmt::format("{}: '{}' is quantised in another way than the model's other weights; Cairn "
+                    "reads one block size, with double quantisation or without, in one model",
+                    source_.path(), parameter.name));
+}
+
+void WeightReader::write_tables(const Exec& exec, Model& model) const {
+  if (coded_.empty()) write_quant_tables(exec, model);
+}
+
+void WeightReader::read(const Exec& exec, Model& model, Parameter& parameter,
+                        QuantisingRoom& quantising, std::span<std::byte> room) const {
+  const TensorInfo& info = source_.require(parameter.name);
+  if (const auto coded = coded_.find(parameter.name); coded != coded_.end())
+    return read_coded(exec, model, parameter, source_, coded->second, room);
+  if (parameter.storage != DType::u4) return source_.read(info, parameter.value.view(), room);
+  const auto rows = [&](int64_t first, int64_t count, View out) {
+    source_.read_rows(info, first, count, out, room);
+  };
+  quantising.quantise(exec, model, parameter, rows, source_.path());
+}
+
+std::vector<std::string> WeightReader::unused(const Model& model) const {
+  std::unordered_set<std::string> wanted;
+  for (const Parameter& parameter : model.parameters()) wanted.insert(parameter.name);
+  std::vector<std::string> names;
+  for (const TensorInfo& info : source_.tensors())
+    if (!wanted.contains(info.name) && !is_quant_part(info.name)) names.push_back(info.name);
+  return names;
+}
+
+}  // namespace cairn

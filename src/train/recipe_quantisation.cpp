@@ -1,0 +1,37 @@
+// Quantisation of the frozen weights, under LLaMA-Factory's names: quantization_bit turns it on,
+// the others say how.
+#include "train/recipe_key.h"
+
+namespace cairn {
+namespace {
+
+// 4 or null.
+RecipeKey quantization_bit_key() {
+  constexpr std::string_view name = "quantization_bit";
+  RecipeKey key;
+  key.name = name;
+  key.expected = "4";
+  key.read = [name](Recipe& recipe, const Given& given) {
+    int64_t bits = 0;
+    if (!read_value(given, bits) || bits < 1) throw_wrong_value(name, "4", given);
+    if (bits != 4)
+      throw_not_taken(name, given, "4",
+                      "4 bits with double_quantization need 0.52 bytes a weight; leave the key out "
+                      "for bf16");
+    recipe.model.quantization_bit = bits;
+  };
+  key.write = [](const Recipe& recipe) { return written_value(recipe.model.quantization_bit); };
+  return key;
+}
+
+}  // namespace
+
+std::vector<RecipeKey> quantisation_keys() {
+  const auto model = &Recipe::model;
+  return {quantization_bit_key(),
+          honoured("quantization_method", model, &ModelRecipe::quantization_method),
+          honoured("quantization_type", model, &ModelRecipe::quantization_type),
+          honoured("double_quantization", model, &ModelRecipe::double_quantization)};
+}
+
+}  // namespace cairn
