@@ -11,10 +11,10 @@
 
 #include "base/bytes.h"
 #include "bench.h"
-#include "bench_arena.h"
 #include "bench_attention_runs.h"
 #include "median.h"
 #include "report/table.h"
+#include "run_in_arena.h"
 
 namespace cairn::program {
 namespace {

@@ -6,10 +6,10 @@
 #include <nlohmann/json.hpp>
 
 #include "bench.h"
-#include "bench_arena.h"
 #include "model/known_models.h"
 #include "ops/moving.h"
 #include "report/table.h"
+#include "run_in_arena.h"
 
 namespace cairn::program {
 namespace {

@@ -13,6 +13,7 @@ Command add_plan(CLI::App& app);
 Command add_train(CLI::App& app);
 Command add_generate(CLI::App& app);
 Command add_export(CLI::App& app);
+Command add_quantize(CLI::App& app);
 Command add_ladder(CLI::App& app);
 Command add_bench(CLI::App& app);
 Command add_config(CLI::App& app);

@@ -74,6 +74,8 @@ int parse_and_run(int argc, char** argv) {
       Row{"train", "run a recipe within its budget", add_train},
       Row{"generate", "answer a prompt, with or without an adapter", add_generate},
       Row{"export", "write a model as a Hugging Face folder", add_export},
+      Row{"quantize", "write a model as a Hugging Face folder in NF4, as bitsandbytes does",
+          add_quantize},
       Row{"ladder", "what each memory tool adds, side by side, rehearsed or measured", add_ladder},
       Row{"bench", "measure this machine and the step on it", add_bench},
       Row{"config", "print a recipe as it is understood, defaults filled in", add_config},

@@ -9,13 +9,13 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/random.h"
-#include "bench_arena.h"
 #include "files/page_file.h"
 #include "median.h"
 #include "memory/machine.h"
 #include "ops/gemm.h"
 #include "ops/moving.h"
 #include "plan/rehearse.h"
+#include "run_in_arena.h"
 #include "train/recipe.h"
 
 namespace cairn::program {

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "files/json_file.h"
 #include "files/output_folder.h"
+#include "files/quantised_modules.h"
 
 namespace cairn {
 namespace {
@@ -77,6 +78,10 @@ std::vector<std::string_view> model_file_names() {
 }
 
 void write_model_json(const ModelFiles& model, const std::string& folder) {
+  write_model_json(model, model.config, folder);
+}
+
+void write_model_json(const ModelFiles& model, nlohmann::json config, const std::string& folder) {
   const fs::path root(folder);
   if (!model.tokenizer.is_null()) write_json((root / "tokenizer.json").string(), model.tokenizer);
   if (!model.tokenizer_config.is_null()) {
@@ -86,7 +91,6 @@ void write_model_json(const ModelFiles& model, const std::string& folder) {
   }
   if (!model.generation_config.is_null())
     write_json((root / "generation_config.json").string(), model.generation_config);
-  json config = model.config;
   config["torch_dtype"] = "bfloat16";
   config.erase("dtype");
   write_json((root / "config.json").string(), config);
@@ -97,6 +101,11 @@ void export_hf_folder(const ModelFiles& model, const std::string& folder,
   CAIRN_CHECK(static_cast<int64_t>(scratch.size()) >= 4 * kLeastReadScratchBytes,
               "[export_hf_folder] wanted {} bytes of scratch, got {}", 4 * kLeastReadScratchBytes,
               scratch.size());
+  if (!find_quantised_modules(*model.weights).empty())
+    throw UserError(
+        fmt::format("{} is quantised to 4 bits, and transformers loads it as it is; export starts "
+                    "from weights in F32, F16 or BF16",
+                    model.path));
   make_folder(folder);
   write_weights(model, folder, scratch);
   write_model_json(model, folder);

@@ -207,7 +207,8 @@ void require_readable_types(const TensorSource& source) {
     if (is_readable(info.type)) continue;
     // Buffers of integers may lie beside weights, and codes of 4 bits beside what they stand for.
     const bool is_weight = info.name.ends_with(".weight");
-    const bool is_coded = is_weight && source.find(info.name + ".absmax");
+    const bool is_coded = is_weight && (source.find(info.name + ".quant_state.bitsandbytes__nf4") ||
+                                        source.find(info.name + ".quant_state.bitsandbytes__fp4"));
     if (!is_integer(info.type) || (is_weight && !is_coded)) ++counts[name_of(info.type)];
   }
   if (counts.empty()) return;

@@ -1,4 +1,4 @@
-// Measurements take their memory as a run does: the body is rehearsed, then run on its own arena.
+// Work outside of a training run takes its memory as a run does: rehearsed, then run on its arena.
 #pragma once
 
 #include <functional>

@@ -1,0 +1,88 @@
+// cairn quantize, and training on what it wrote.
+#include "cli/small_program.h"
+#include "files/model_files.h"
+#include "files/quantised_modules.h"
+
+namespace cairn::test {
+namespace {
+
+class Quantize : public Program {
+ protected:
+  std::vector<double> losses(const std::string& log) const {
+    std::ifstream in(folder_ / log);
+    std::vector<double> values;
+    for (std::string line; std::getline(in, line);) {
+      const auto record = nlohmann::json::parse(line);
+      if (record.contains("loss")) values.push_back(record["loss"]);
+    }
+    return values;
+  }
+};
+
+TEST_F(Quantize, training_on_the_folder_is_training_quantised_on_the_way) {
+  ASSERT_EQ(cairn("quantize --model model --output nf4").exit_code, 0);
+  ASSERT_EQ(cairn("train recipe.yaml quantization_bit=4 output_dir=way").exit_code, 0);
+  const Outcome outcome = cairn("train recipe.yaml model_name_or_path=nf4 output_dir=folder");
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.output;
+  EXPECT_GT(losses("way/trainer_log.jsonl").size(), 2u);
+  EXPECT_EQ(losses("way/trainer_log.jsonl"), losses("folder/trainer_log.jsonl"));
+  const auto weights = [&](const char* ledger) {
+    return read(ledger)["measured"]["accounts"]["weights"].get<int64_t>();
+  };
+  EXPECT_EQ(weights("way/ledger.json"), weights("folder/ledger.json"));
+  EXPECT_EQ(read("folder/ledger.json")["predicted"], read("folder/ledger.json")["measured"]);
+}
+
+TEST_F(Quantize, every_product_is_quantised_and_nothing_else) {
+  ASSERT_EQ(cairn("quantize --model model --output nf4").exit_code, 0);
+  ASSERT_EQ(cairn("quantize --model model --output f32 --no-double-quantization").exit_code, 0);
+  for (const bool nested : {true, false}) {
+    const ModelFiles files = open_model((folder_ / (nested ? "nf4" : "f32")).string());
+    const auto modules = find_quantised_modules(*files.weights);
+    EXPECT_EQ(modules.size(), 2u * 7);
+    for (const QuantisedModule& module : modules) EXPECT_EQ(module.nested, nested);
+    EXPECT_EQ(files.weights->require("model.embed_tokens.weight").type, FileType::bf16);
+    EXPECT_EQ(files.config["quantization_config"]["bnb_4bit_use_double_quant"], nested);
+  }
+}
+
+TEST_F(Quantize, wrong_input_exits_with_a_sentence) {
+  ASSERT_EQ(cairn("quantize --model model --output nf4").exit_code, 0);
+  expect_refused("quantize --model nf4 --output again", 2, "quantised already");
+  expect_refused("export --model nf4 --output hf", 2, "quantised to 4 bits");
+  expect_refused("quantize --model model --output model", 2, "is the model itself");
+  expect_refused("quantize --model model --output nf4", 2, "--overwrite");
+  expect_refused("train recipe.yaml model_name_or_path=nf4 finetuning_type=full", 2, "frozen");
+  expect_refused("train recipe.yaml quantization_bit=4 finetuning_type=full", 2, "frozen");
+}
+
+// A part that is cut, missing or of another weight is found before the first step.
+TEST_F(Quantize, a_damaged_part_exits_4_and_is_named) {
+  ASSERT_EQ(cairn("quantize --model model --output nf4").exit_code, 0);
+  const std::string path = (folder_ / "nf4/model.safetensors").string();
+  std::string bytes;
+  {
+    std::ifstream in(path, std::ios::binary);
+    bytes.assign(std::istreambuf_iterator<char>(in), {});
+  }
+  const auto damage = [&](const std::string& from, const std::string& to) {
+    std::string changed = bytes;
+    const size_t at = changed.find(from);
+    ASSERT_NE(at, std::string::npos) << from;
+    changed.replace(at, from.size(), to);
+    write_file(path, changed);
+  };
+  damage(R"("blocksize":64)", R"("blocksize":63)");
+  expect_refused("train recipe.yaml model_name_or_path=nf4", 4, "blocksize");
+  damage(R"("blocksize":64)", R"("blocksize":32)");
+  expect_refused("train recipe.yaml model_name_or_path=nf4", 4, "absmax");
+  damage(R"("shape":[32,32])", R"("shape":[64,32])");
+  expect_refused("train recipe.yaml model_name_or_path=nf4", 4, "bytes");
+  damage(R"("nested_offset")", R"("nested_offsat")");
+  expect_refused("train recipe.yaml model_name_or_path=nf4", 4, "nested_offset");
+  damage("q_proj.weight.absmax", "q_proj.weight.absmix");
+  expect_refused("train recipe.yaml model_name_or_path=nf4", 4, "absmax");
+}
+
+}  // namespace
+}  // namespace cairn::test
