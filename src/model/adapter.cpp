@@ -18,11 +18,33 @@ void refuse(const nlohmann::json& config, const std::string& path, const char* k
       fmt::format("{}: '{}' is {}, which this version does not compute", path, key, found->dump()));
 }
 
+std::vector<std::string> read_names(const nlohmann::json& config, const std::string& path,
+                                    const char* key) {
+  const auto found = config.find(key);
+  if (found == config.end() || found->is_null()) return {};
+  std::vector<std::string> names;
+  for (const auto& name : *found)
+    if (found->is_array() && name.is_string()) names.push_back(name.get<std::string>());
+  if (names.size() != found->size() || !found->is_array())
+    throw DamagedFile(fmt::format("{}: '{}' must be a list of module names", path, key));
+  return names;
+}
+
+bool read_switch(const nlohmann::json& config, const std::string& path, const char* key) {
+  const auto found = config.find(key);
+  if (found == config.end() || found->is_null()) return false;
+  if (!found->is_boolean())
+    throw DamagedFile(fmt::format("{}: '{}' must be true or false", path, key));
+  return found->get<bool>();
+}
+
 }  // namespace
 
 nlohmann::json make_adapter_config(const LoraSpec& lora, const std::string& base_model) {
   std::vector<std::string> targets = lora.targets;
   std::sort(targets.begin(), targets.end());
+  const nlohmann::json beside =
+      lora.modules_to_save.empty() ? nlohmann::json() : nlohmann::json(lora.modules_to_save);
   return {{"alpha_pattern", nlohmann::json::object()},
           {"auto_mapping", nullptr},
           {"base_model_name_or_path", base_model},
@@ -34,7 +56,7 @@ nlohmann::json make_adapter_config(const LoraSpec& lora, const std::string& base
           {"layers_to_transform", nullptr},
           {"lora_alpha", lora.alpha},
           {"lora_dropout", 0.0},
-          {"modules_to_save", nullptr},
+          {"modules_to_save", beside},
           {"peft_type", "LORA"},
           {"r", lora.rank},
           {"rank_pattern", nlohmann::json::object()},
@@ -42,7 +64,7 @@ nlohmann::json make_adapter_config(const LoraSpec& lora, const std::string& base
           {"target_modules", targets},
           {"task_type", "CAUSAL_LM"},
           {"use_dora", false},
-          {"use_rslora", false}};
+          {"use_rslora", lora.rank_stabilized}};
 }
 
 LoraSpec read_adapter_config(const std::string& folder) {
@@ -57,11 +79,10 @@ LoraSpec read_adapter_config(const std::string& folder) {
     throw UserError(
         fmt::format("{}: 'peft_type' is not LORA; this version reads LoRA adapters", path));
   refuse(config, path, "use_dora", false);
-  refuse(config, path, "use_rslora", false);
   refuse(config, path, "fan_in_fan_out", false);
   refuse(config, path, "rank_pattern", nlohmann::json::object());
   refuse(config, path, "alpha_pattern", nlohmann::json::object());
-  refuse(config, path, "modules_to_save", nullptr);
+  refuse(config, path, "ensure_weight_tying", false);
   refuse(config, path, "bias", "none");
 
   LoraSpec lora;
@@ -74,6 +95,8 @@ LoraSpec read_adapter_config(const std::string& folder) {
   if (alpha == config.end() || !alpha->is_number() || !(alpha->get<double>() > 0))
     throw DamagedFile(fmt::format("{}: 'lora_alpha' must be a number above 0", path));
   lora.alpha = alpha->get<double>();
+  lora.modules_to_save = read_names(config, path, "modules_to_save");
+  lora.rank_stabilized = read_switch(config, path, "use_rslora");
   const auto targets = config.find("target_modules");
   if (targets != config.end() && targets->is_array()) {
     lora.targets.clear();

@@ -23,10 +23,11 @@ void check_belongs(const Model& model, const TensorSource& source) {
   };
   std::unordered_set<std::string> wanted;
   for (const Parameter& parameter : model.parameters()) {
-    if (!parameter.adapter) continue;
-    wanted.insert(parameter.name);
-    const TensorInfo* info = source.find(parameter.name);
-    if (!info) refuse(fmt::format("it lacks the tensor '{}'", parameter.name));
+    if (!parameter.in_adapter_file()) continue;
+    const std::string name = parameter.name_in_adapter();
+    wanted.insert(name);
+    const TensorInfo* info = source.find(name);
+    if (!info) refuse(fmt::format("it lacks the tensor '{}'", name));
     if (info->shape != parameter.shape)
       refuse(fmt::format("its tensor '{}' has shape {}, where {} was expected", info->name,
                          info->shape.to_string(), parameter.shape.to_string()));
@@ -56,8 +57,8 @@ void load_adapter(const Exec& exec, Model& model, const TensorSource* source) {
   if (!source) return;
   check_belongs(model, *source);
   for (Parameter& parameter : model.parameters())
-    if (parameter.adapter)
-      source->read(source->require(parameter.name), parameter.value.view(),
+    if (parameter.in_adapter_file())
+      source->read(source->require(parameter.name_in_adapter()), parameter.value.view(),
                    {scratch.view().data(), static_cast<size_t>(kReadScratchBytes)});
 }
 

@@ -16,7 +16,7 @@ namespace cairn {
 // rehearsal, everything but the reading is done.
 std::vector<std::string> load_weights(const Exec& exec, Model& model, const TensorSource* source);
 
-// Reads the low-rank pairs of a PEFT adapter; the same errors.
+// Reads a PEFT adapter: the low-rank pairs, and what is trained beside them; the same errors.
 void load_adapter(const Exec& exec, Model& model, const TensorSource* source);
 
 // A uniform in +-1/sqrt(in), B zero, as PEFT starts a pair.

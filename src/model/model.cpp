@@ -26,6 +26,28 @@ void check_targets(const LoraSpec& lora) {
                       target, fmt::join(modules, ", ")));
 }
 
+std::string module_of(const std::string& parameter) {
+  return parameter.substr(0, parameter.rfind(".weight"));
+}
+
+// LLaMA-Factory's rule.
+bool is_norm(const Parameter& parameter) {
+  return parameter.shape.rank() == 1 && (parameter.name.find("norm") != std::string::npos ||
+                                         parameter.name.find("ln") != std::string::npos);
+}
+
+void check_saved_beside(const LoraSpec& lora, const ParameterList& parameters) {
+  for (const std::string& end : lora.modules_to_save)
+    if (std::none_of(parameters.begin(), parameters.end(), [&](const Parameter& parameter) {
+          return parameter.saved_beside && module_of(parameter.name).ends_with(end);
+        }))
+      throw UserError(
+          fmt::format("additional_target '{}' is no module of this model; give the end of a "
+                      "module's name, such "
+                      "as embed_tokens, lm_head or norm",
+                      end));
+}
+
 // The tables of cos and sin, written in pieces that fit a stack.
 void write_rope_table(const Exec& exec, const ModelConfig& config, View table) {
   const std::vector<double> frequencies = config.inverse_frequencies();
@@ -42,6 +64,11 @@ void write_rope_table(const Exec& exec, const ModelConfig& config, View table) {
 
 }  // namespace
 
+double LoraSpec::scale() const {
+  const auto width = static_cast<double>(rank);
+  return alpha / (rank_stabilized ? std::sqrt(width) : width);
+}
+
 Model::Model(const ModelSpec& spec) : spec_(spec) {
   if (spec_.lora) check_targets(*spec_.lora);
   CAIRN_CHECK(!spec_.quantisation || spec_.lora || !spec_.trains,
@@ -49,11 +76,28 @@ Model::Model(const ModelSpec& spec) : spec_(spec) {
   const ModelConfig& config = spec_.config;
   embedding_ = declare("model.embed_tokens.weight", {config.vocab, config.hidden}, true);
   for (int64_t i = 0; i < config.num_layers; ++i) blocks_.push_back(declare_block(i));
+  declare_head();
+  if (spec_.lora) check_saved_beside(*spec_.lora, parameters_);
+}
+
+void Model::declare_head() {
+  const ModelConfig& config = spec_.config;
   head_.norm = {declare("model.norm.weight", {config.hidden}, false), config.rms_epsilon};
-  head_.vocabulary.weight = config.tied_embeddings
-                                ? embedding_
-                                : declare("lm_head.weight", {config.vocab, config.hidden}, true);
   head_.chunk_rows = spec_.loss_chunk > 0 ? spec_.loss_chunk : default_loss_chunk(config.vocab);
+  // A side of a tied pair that is trained in full is a copy of its own, and the other side stays as
+  // it was, as PEFT has it.
+  const bool parts = is_saved_beside("model.embed_tokens") || is_saved_beside("lm_head");
+  head_.vocabulary.weight = embedding_;
+  if (config.tied_embeddings && !parts) return;
+  head_.vocabulary.weight = declare("lm_head.weight", {config.vocab, config.hidden}, true);
+  if (config.tied_embeddings) head_.vocabulary.weight->starts_as = embedding_->name;
+}
+
+bool Model::is_saved_beside(const std::string& module) const {
+  if (!spec_.lora) return false;
+  const auto& ends = spec_.lora->modules_to_save;
+  return std::any_of(ends.begin(), ends.end(),
+                     [&](const std::string& end) { return module.ends_with(end); });
 }
 
 Parameter* Model::declare(std::string name, Shape shape, bool decays) {
@@ -61,20 +105,32 @@ Parameter* Model::declare(std::string name, Shape shape, bool decays) {
   parameter.name = std::move(name);
   parameter.shape = shape;
   parameter.decays = decays;
-  parameter.trainable = spec_.trains && !spec_.lora;
-  parameter.storage = parameter.trainable ? trained_storage(spec_.precision) : spec_.frozen_storage;
+  parameter.saved_beside = is_saved_beside(module_of(parameter.name));
+  parameter.trainable = spec_.trains && (!spec_.lora || parameter.saved_beside);
+  if (parameter.saved_beside && shape.rank() == 1)
+    parameter.learning_rate_scale = spec_.lora->learning_rate_ratio;
+  if (parameter.trainable || parameter.saved_beside)
+    parameter.storage = trained_storage(spec_.precision);
+  else
+    parameter.storage =
+        spec_.upcast_norms && is_norm(parameter) ? DType::f32 : spec_.frozen_storage;
   return &parameter;
 }
 
 Linear Model::declare_linear(const std::string& module, int64_t out, int64_t in) {
   Linear linear;
   linear.weight = declare(module + ".weight", {out, in}, true);
-  if (quantises(module)) linear.weight->storage = DType::u4;
+  if (quantises(module) && !linear.weight->saved_beside) linear.weight->storage = DType::u4;
   if (!spec_.lora) return linear;
   const LoraSpec& lora = *spec_.lora;
   const std::string kind = module.substr(module.rfind('.') + 1);
   if (std::find(lora.targets.begin(), lora.targets.end(), kind) == lora.targets.end())
     return linear;
+  if (linear.weight->saved_beside)
+    throw UserError(
+        fmt::format("'{}' has a low-rank pair and is to be trained in full too; take it out of "
+                    "lora_target or out of additional_target",
+                    module));
   const auto declare_half = [&](const char* half, Shape shape) {
     Parameter* parameter = declare("base_model.model." + module + half, shape, true);
     parameter->adapter = true;
@@ -84,7 +140,8 @@ Linear Model::declare_linear(const std::string& module, int64_t out, int64_t in)
   };
   linear.lora_a = declare_half(".lora_A.weight", {lora.rank, in});
   linear.lora_b = declare_half(".lora_B.weight", {out, lora.rank});
-  linear.lora_scale = static_cast<float>(lora.alpha / static_cast<double>(lora.rank));
+  linear.lora_b->learning_rate_scale = lora.learning_rate_ratio;
+  linear.lora_scale = static_cast<float>(lora.scale());
   return linear;
 }
 

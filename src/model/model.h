@@ -19,8 +19,17 @@ inline constexpr int64_t kMostLoraRank = 65536;
 struct LoraSpec {
   int64_t rank = 8;
   double alpha = 16;
+  bool rank_stabilized = false;  // rsLoRA (Kalajdzievski, 2023)
+  // LoRA+ (Hayou et al., 2024): the learning rate of B, and of vectors trained beside the pairs,
+  // over that of A.
+  double learning_rate_ratio = 1;
+  // Modules trained in full beside the pairs, by the end of their names: PEFT's modules_to_save.
+  std::vector<std::string> modules_to_save;
   std::vector<std::string> targets = {"q_proj",    "k_proj",  "v_proj",   "o_proj",
                                       "gate_proj", "up_proj", "down_proj"};
+
+  // What B A x is multiplied by: alpha / rank, or alpha / sqrt(rank) if rank-stabilized.
+  double scale() const;
 };
 
 struct ModelSpec {
@@ -30,6 +39,7 @@ struct ModelSpec {
   TrainedPrecision precision = TrainedPrecision::f32;
   DType frozen_storage = DType::bf16;
   std::optional<QuantSpec> quantisation;  // of frozen products; none: frozen_storage
+  bool upcast_norms = false;              // frozen norms in f32 whatever frozen_storage says
   DType activation = DType::bf16;
   AttentionKind attention = AttentionKind::flash;
   int64_t loss_chunk = 0;  // rows of logits at a time; 0: default_loss_chunk
@@ -73,6 +83,9 @@ class Model {
 
  private:
   Parameter* declare(std::string name, Shape shape, bool decays);
+  // True if a module is trained in full beside the low-rank pairs.
+  bool is_saved_beside(const std::string& module) const;
+  void declare_head();
   Linear declare_linear(const std::string& module, int64_t out, int64_t in);
   Block declare_block(int64_t index);
   bool quantises(const std::string& module) const;

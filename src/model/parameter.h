@@ -15,14 +15,20 @@ struct Parameter {
   Shape shape;       // [out, in] of a product, [hidden] of a norm, [vocab, hidden] of the embedding
   DType storage = DType::bf16;
   bool trainable = false;
-  bool decays = true;    // in the weight-decay group: everything but norms
-  bool adapter = false;  // half of a low-rank pair
+  bool decays = true;              // in the weight-decay group: everything but norms
+  bool adapter = false;            // half of a low-rank pair
+  bool saved_beside = false;       // trained in full beside the pairs, and saved in their file
+  std::string starts_as;           // the name in the model's files, if it is another's
+  double learning_rate_scale = 1;  // times the run's rate
   Tensor value;
   QuantScales scales;  // empty unless the storage is u4
   QuantState quant;    // the same as kernels take it, with the model's tables
   Tensor gradient;     // f32, or bf16 in the 2-byte modes; empty when frozen
 
   int64_t elements() const { return shape.elements(); }
+  bool in_adapter_file() const { return adapter || saved_beside; }
+  const std::string& name_in_model() const { return starts_as.empty() ? name : starts_as; }
+  std::string name_in_adapter() const { return adapter ? name : "base_model.model." + name; }
 };
 
 // Addresses stay valid while the list grows.

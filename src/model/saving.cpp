@@ -21,7 +21,7 @@ class Streamer {
         host_(exec.make(Account::workspace, "save piece on host", storage, {kPieceElements})) {}
 
   template <typename Writer>
-  void write(const Parameter& parameter, Writer& writer) {
+  void write(const Parameter& parameter, const std::string& name, Writer& writer) {
     const ConstView all = parameter.value.view().view_as({parameter.elements()});
     for (int64_t begin = 0; begin < all.rows(); begin += kPieceElements) {
       const int64_t count = std::min(kPieceElements, all.rows() - begin);
@@ -29,7 +29,7 @@ class Streamer {
       ops::convert(exec_, all.view_rows(begin, count), piece);
       exec_.backend.device().copy_to_host(exec_.stream, piece.data(), host.data(), piece.bytes());
       exec_.backend.device().wait(exec_.stream);
-      writer.append(parameter.name, {host.data(), static_cast<size_t>(host.bytes())});
+      writer.append(name, {host.data(), static_cast<size_t>(host.bytes())});
     }
   }
 
@@ -51,11 +51,11 @@ void save_adapter(const Exec& exec, const Model& model, const std::string* folde
   if (!folder) return;
   std::vector<TensorSpec> specs;
   for (const Parameter& parameter : model.parameters())
-    if (parameter.adapter)
-      specs.push_back({parameter.name, file_type_of(storage), parameter.shape});
+    if (parameter.in_adapter_file())
+      specs.push_back({parameter.name_in_adapter(), file_type_of(storage), parameter.shape});
   SafetensorsWriter writer(*folder + "/adapter_model.safetensors", specs, {{"format", "pt"}});
   for (const Parameter& parameter : model.parameters())
-    if (parameter.adapter) streamer.write(parameter, writer);
+    if (parameter.in_adapter_file()) streamer.write(parameter, parameter.name_in_adapter(), writer);
   writer.finish();
   write_text(*folder + "/adapter_config.json",
              make_adapter_config(*model.spec().lora, base_model).dump(2) + "\n");
@@ -69,7 +69,8 @@ void save_model(const Exec& exec, const Model& model, const std::string* folder,
   for (const Parameter& parameter : model.parameters())
     specs.push_back({parameter.name, file_type_of(storage), parameter.shape});
   HfWeightsWriter writer(*folder, specs);
-  for (const Parameter& parameter : model.parameters()) streamer.write(parameter, writer);
+  for (const Parameter& parameter : model.parameters())
+    streamer.write(parameter, parameter.name, writer);
   writer.finish();
   write_model_json(*base, *folder);
 }

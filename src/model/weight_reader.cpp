@@ -26,14 +26,20 @@ WeightReader::WeightReader(const TensorSource& source, const Model& model) : sou
 }
 
 void WeightReader::check(const Parameter& parameter, const ModelSpec& spec) const {
-  const TensorInfo& info = source_.require(parameter.name);
-  const auto coded = coded_.find(parameter.name);
+  const TensorInfo& info = source_.require(parameter.name_in_model());
+  const auto coded = coded_.find(parameter.name_in_model());
   if (coded == coded_.end()) {
     check_shape(parameter, info.name, info.shape, source_.path());
     return;
   }
   const QuantisedModule& module = coded->second;
   check_shape(parameter, info.name, module.shape, source_.path());
+  if (parameter.saved_beside)
+    throw UserError(
+        fmt::format("{}: '{}' is stored in 4 bits, and additional_target would train it in full; "
+                    "take it out of "
+                    "additional_target, or give a checkpoint in bf16",
+                    source_.path(), parameter.name));
   const QuantSpec* wanted = parameter.storage == DType::u4 ? &*spec.quantisation : nullptr;
   if (!wanted || module.block != wanted->block || module.nested != wanted->nested)
     throw UserError(
@@ -48,8 +54,8 @@ void WeightReader::write_tables(const Exec& exec, Model& model) const {
 
 void WeightReader::read(const Exec& exec, Model& model, Parameter& parameter,
                         QuantisingRoom& quantising, std::span<std::byte> room) const {
-  const TensorInfo& info = source_.require(parameter.name);
-  if (const auto coded = coded_.find(parameter.name); coded != coded_.end())
+  const TensorInfo& info = source_.require(parameter.name_in_model());
+  if (const auto coded = coded_.find(info.name); coded != coded_.end())
     return read_coded(exec, model, parameter, source_, coded->second, room);
   if (parameter.storage != DType::u4) return source_.read(info, parameter.value.view(), room);
   const auto rows = [&](int64_t first, int64_t count, View out) {
@@ -60,7 +66,7 @@ void WeightReader::read(const Exec& exec, Model& model, Parameter& parameter,
 
 std::vector<std::string> WeightReader::unused(const Model& model) const {
   std::unordered_set<std::string> wanted;
-  for (const Parameter& parameter : model.parameters()) wanted.insert(parameter.name);
+  for (const Parameter& parameter : model.parameters()) wanted.insert(parameter.name_in_model());
   std::vector<std::string> names;
   for (const TensorInfo& info : source_.tensors())
     if (!wanted.contains(info.name) && !is_quant_part(info.name)) names.push_back(info.name);

@@ -127,6 +127,9 @@ TrainSpec make_train_spec(const Recipe& recipe, const ModelConfig& config) {
     LoraSpec lora;
     lora.rank = recipe.method.lora_rank;
     lora.alpha = static_cast<double>(recipe.method.lora_alpha);
+    lora.modules_to_save = recipe.method.additional_target;
+    lora.rank_stabilized = recipe.method.use_rslora;
+    lora.learning_rate_ratio = recipe.method.loraplus_lr_ratio.value_or(1);
     const auto& targets = recipe.method.lora_target;
     if (std::find(targets.begin(), targets.end(), "all") == targets.end()) lora.targets = targets;
     spec.model.lora = lora;
@@ -143,6 +146,7 @@ TrainSpec make_train_spec(const Recipe& recipe, const ModelConfig& config) {
     throw UserError(
         "the model's weights are quantised, so they stay frozen: use finetuning_type: lora, or a "
         "checkpoint in bf16");
+  spec.model.upcast_norms = recipe.model.upcast_layernorm;
   spec.model.attention = attention_kind(recipe.model.flash_attn);
   spec.model.loss_chunk = recipe.memory.loss_chunk;
   spec.model.mlp_tile = recipe.memory.mlp_tile;
@@ -182,7 +186,9 @@ PreparedRun prepare_run(const Recipe& recipe) {
   match_quantised_weights(*run.files.weights, run.spec.model);
   if (!recipe.model.adapter_name_or_path.empty()) {
     const std::string folder = find_path(recipe.model.adapter_name_or_path, recipe.folder);
-    run.spec.model.lora = read_adapter_config(folder);
+    LoraSpec lora = read_adapter_config(folder);
+    lora.learning_rate_ratio = run.spec.model.lora->learning_rate_ratio;
+    run.spec.model.lora = lora;
     run.adapter = std::make_unique<SafetensorsFile>(folder + "/adapter_model.safetensors");
   }
   if (run.files.tokenizer.is_null())

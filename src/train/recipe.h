@@ -46,6 +46,7 @@ struct ModelRecipe {
   QuantizationMethod quantization_method = QuantizationMethod::bnb;
   QuantizationType quantization_type = QuantizationType::nf4;
   bool double_quantization = true;
+  bool upcast_layernorm = false;  // frozen norms in f32
   bool operator==(const ModelRecipe&) const = default;
 };
 
@@ -56,6 +57,9 @@ struct MethodRecipe {
   int64_t lora_rank = 8;
   int64_t lora_alpha = 16;                         // resolved: 2 * lora_rank unless given
   std::vector<std::string> lora_target = {"all"};  // last components of module names, or "all"
+  bool use_rslora = false;                         // scale alpha / sqrt(rank)
+  std::optional<double> loraplus_lr_ratio;         // learning rate of B over that of A
+  std::vector<std::string> additional_target;      // ends of module names, trained in full
   bool operator==(const MethodRecipe&) const = default;
 };
 

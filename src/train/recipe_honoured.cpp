@@ -41,7 +41,8 @@ std::vector<RecipeKey> model_keys() {
   const auto model = &Recipe::model;
   return {honoured("model_name_or_path", model, &ModelRecipe::model_name_or_path, not_empty()),
           honoured("adapter_name_or_path", model, &ModelRecipe::adapter_name_or_path, not_empty()),
-          honoured("flash_attn", model, &ModelRecipe::flash_attn), attn_implementation_key()};
+          honoured("flash_attn", model, &ModelRecipe::flash_attn), attn_implementation_key(),
+          honoured("upcast_layernorm", model, &ModelRecipe::upcast_layernorm)};
 }
 
 std::vector<RecipeKey> method_keys() {
@@ -51,7 +52,10 @@ std::vector<RecipeKey> method_keys() {
           honoured("finetuning_type", method, &MethodRecipe::finetuning_type),
           honoured("lora_rank", method, &MethodRecipe::lora_rank, between_counts(1, kMostLoraRank)),
           honoured("lora_alpha", method, &MethodRecipe::lora_alpha, at_least<int64_t>(0)),
-          honoured("lora_target", method, &MethodRecipe::lora_target)};
+          honoured("lora_target", method, &MethodRecipe::lora_target),
+          honoured("use_rslora", method, &MethodRecipe::use_rslora),
+          honoured("loraplus_lr_ratio", method, &MethodRecipe::loraplus_lr_ratio, above(0)),
+          honoured("additional_target", method, &MethodRecipe::additional_target)};
 }
 
 std::vector<RecipeKey> data_keys() {

@@ -30,7 +30,6 @@ void add_model_keys(std::vector<RecipeKey>& keys) {
                  "the head and the cross-entropy are always one chunked layer", {"false"}),
        no_effect("use_unsloth", boolean, "Cairn's own kernels are used", {"false"}),
        no_effect("use_v1_kernels", boolean, "Cairn's own kernels are used", {"false"}),
-       no_effect("upcast_layernorm", boolean, "norms are always computed in f32"),
        no_effect("upcast_lmhead_output", boolean, "logits are always f32"),
        no_effect("use_kv_cache", boolean, "generation always keeps a cache, training never"),
        no_effect("infer_dtype", text, "generation stores what training stores", {"auto"}),
@@ -69,7 +68,8 @@ void add_method_keys(std::vector<RecipeKey>& keys) {
   add({"freeze_trainable_layers"}, integer, "it belongs to finetuning_type: freeze");
   add({"freeze_trainable_modules", "freeze_extra_modules"}, text,
       "it belongs to finetuning_type: freeze");
-  add({"loraplus_lr_embedding"}, number, "it belongs to loraplus_lr_ratio");
+  add({"loraplus_lr_embedding"}, number,
+      "it is the rate of low-rank pairs of embeddings, and pairs here belong to products");
   add({"pissa_iter"}, integer, "it belongs to pissa_init");
   add({"oft_rank", "oft_block_size"}, integer, "it belongs to finetuning_type: oft");
   add({"module_dropout"}, number, "it belongs to finetuning_type: oft");

@@ -31,12 +31,7 @@ std::vector<RecipeKey> model_keys() {
 
 std::vector<RecipeKey> method_keys() {
   return {
-      refused("additional_target", "train the adapter alone, or finetuning_type: full"),
       refused_unless("lora_dropout", 0.0, "use weight_decay or fewer epochs against overfitting"),
-      refused("loraplus_lr_ratio", "use one learning_rate for A and B"),
-      refused_unless("use_rslora", false,
-                     "set lora_alpha to the wished alpha * sqrt(lora_rank): the scale is "
-                     "lora_alpha / lora_rank"),
       refused_unless("use_dora", false, kPlainLora),
       refused_unless("pissa_init", false, kPlainLora),
       refused_unless("pissa_convert", false, kPlainLora),

@@ -64,6 +64,13 @@ void check_method(const Recipe& recipe) {
   refuse_if(adapter.find(',') != std::string::npos,
             "adapter_name_or_path names several adapters; give one, and merge the others into the "
             "model first");
+  const bool lora = method.finetuning_type == FinetuningType::lora;
+  refuse_if(!lora && method.use_rslora,
+            "use_rslora scales a low-rank adapter; add finetuning_type: lora, or leave it out");
+  refuse_if(
+      !lora && method.loraplus_lr_ratio,
+      "loraplus_lr_ratio sets the learning rate of an adapter's B; add finetuning_type: lora, "
+      "or leave it out");
   refuse_if(method.lora_target.size() > 1 &&
                 std::find(method.lora_target.begin(), method.lora_target.end(), "all") !=
                     method.lora_target.end(),
@@ -148,7 +155,8 @@ void note_overridden_keys(Recipe& recipe, const GivenKeys& keys) {
   note_if(!recipe.model.quantization_bit && !recipe.model.double_quantization,
           "double_quantization", "it belongs to quantization_bit");
   // A continued adapter keeps its own shape, even where the recipe names the default.
-  for (const char* key : {"lora_rank", "lora_alpha", "lora_target"})
+  for (const char* key :
+       {"lora_rank", "lora_alpha", "lora_target", "use_rslora", "additional_target"})
     note_if(!recipe.model.adapter_name_or_path.empty(), key,
             "the adapter of adapter_name_or_path brings its own");
   if (method.finetuning_type != FinetuningType::full) return;
@@ -156,6 +164,9 @@ void note_overridden_keys(Recipe& recipe, const GivenKeys& keys) {
   note_if(method.lora_rank != defaults.method.lora_rank, "lora_rank", full);
   note_if(method.lora_alpha != 2 * method.lora_rank, "lora_alpha", full);
   note_if(method.lora_target != defaults.method.lora_target, "lora_target", full);
+  note_if(!method.additional_target.empty(), "additional_target", full);
+  note_if(recipe.model.upcast_layernorm, "upcast_layernorm",
+          "finetuning_type: full trains the norms, and trained_precision says how they are held");
 }
 
 }  // namespace cairn

@@ -39,13 +39,17 @@ TinyGolden::TinyGolden(const std::string& folder)
         {read_ids(golden, std::string("ids.") + s), read_ids(golden, std::string("labels.") + s)});
 }
 
-std::vector<float> TinyGolden::floats(const std::string& name) const {
-  const TensorInfo& info = golden.require(name);
+std::vector<float> read_values(const SafetensorsFile& file, const std::string& name) {
+  const TensorInfo& info = file.require(name);
   std::vector<float> values(static_cast<size_t>(info.shape.elements()));
   std::vector<std::byte> scratch(kReadScratchBytes);
-  golden.read(info, View(reinterpret_cast<std::byte*>(values.data()), DType::f32, info.shape),
-              scratch);
+  file.read(info, View(reinterpret_cast<std::byte*>(values.data()), DType::f32, info.shape),
+            scratch);
   return values;
+}
+
+std::vector<float> TinyGolden::floats(const std::string& name) const {
+  return read_values(golden, name);
 }
 
 Batch TinyGolden::batch() const {

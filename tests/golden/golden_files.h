@@ -14,6 +14,9 @@ namespace cairn::test {
 std::string golden_path(const std::string& name);
 nlohmann::json read_json(const std::string& path);
 
+// A tensor as f32.
+std::vector<float> read_values(const SafetensorsFile& file, const std::string& name);
+
 // One folder of a tiny model.
 struct TinyGolden {
   explicit TinyGolden(const std::string& folder);

@@ -40,6 +40,14 @@ Example make_example(Dice& dice, int64_t vocab, int64_t longest) {
   return example;
 }
 
+void choose_lora_options(Dice& dice, LoraSpec& lora) {
+  lora.rank_stabilized = dice.below(3) == 0;
+  lora.learning_rate_ratio = dice.pick({1.0, 16.0});
+  if (dice.below(3) == 0) lora.modules_to_save = {"embed_tokens"};
+  if (dice.below(3) == 0)
+    lora.modules_to_save.insert(lora.modules_to_save.end(), {"lm_head", "norm"});
+}
+
 std::vector<float> read_values(const Parameter& parameter) {
   std::vector<float> values(static_cast<size_t>(parameter.elements()));
   const ConstView view = parameter.value.view();
@@ -162,6 +170,8 @@ SmallRun make_small_run(uint64_t seed) {
     if (dice.below(3) == 0) quantisation.plain_modules = {"model.layers.0.mlp.down_proj"};
     run.spec.model.quantisation = quantisation;
   }
+  if (run.spec.model.lora) choose_lora_options(dice, *run.spec.model.lora);
+  run.spec.model.upcast_norms = dice.below(2) == 0;
   return run;
 }
 

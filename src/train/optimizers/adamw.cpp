@@ -33,7 +33,6 @@ void AdamWOptimizer::update(const Exec& exec, double learning_rate, double gradi
   ++updates_;
   const auto t = static_cast<double>(updates_);
   AdamW now;
-  now.learning_rate = static_cast<float>(learning_rate);
   now.beta1 = static_cast<float>(settings_.beta1);
   now.beta2 = static_cast<float>(settings_.beta2);
   now.epsilon = static_cast<float>(settings_.epsilon);
@@ -45,6 +44,7 @@ void AdamWOptimizer::update(const Exec& exec, double learning_rate, double gradi
   for (size_t i = 0; i < states_.size(); ++i) {
     State& state = states_[i];
     now.weight_decay = state.parameter->decays ? static_cast<float>(settings_.weight_decay) : 0.0f;
+    now.learning_rate = static_cast<float>(learning_rate * state.parameter->learning_rate_scale);
     now.stream = static_cast<uint64_t>(updates_) << 32 | i;
     ops::adamw(exec, now, state.parameter->gradient.view(), state.parameter->value.view(),
                state.master ? state.master.view() : View(), state.m.view(), state.v.view());

@@ -33,7 +33,7 @@ TEST(RecipePublished, each_is_read_or_refused_for_the_right_key) {
     return;
   }
   const std::map<std::string, std::string> wanted = {
-      {"extras_loraplus_llama3_lora_sft.yaml", "loraplus_lr_ratio"},
+      {"extras_loraplus_llama3_lora_sft.yaml", "read"},
       {"merge_lora_qwen3_lora_sft.yaml", "read"},
       {"train_full_qwen3_full_sft.yaml", "deepspeed"},
       {"train_lora_qwen3_lora_pretrain.yaml", "stage"},

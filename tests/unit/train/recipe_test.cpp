@@ -193,6 +193,9 @@ TEST(Recipe, a_key_that_another_overrides_leaves_a_note) {
   EXPECT_EQ(noted_keys(parsed("max_steps: 5\nnum_train_epochs: 2")), Names{"num_train_epochs"});
   EXPECT_EQ(noted_keys(parsed("warmup_steps: 5\nwarmup_ratio: 0.1")), Names{"warmup_ratio"});
   EXPECT_EQ(noted_keys(parsed("finetuning_type: full\nlora_rank: 16")), Names{"lora_rank"});
+  EXPECT_EQ(noted_keys(parsed("finetuning_type: full\nadditional_target: lm_head\n"
+                              "upcast_layernorm: true")),
+            (Names{"additional_target", "upcast_layernorm"}));
   EXPECT_EQ(noted_keys(parsed("neat_packing: true\npacking: false")), Names{"packing"});
   EXPECT_EQ(noted_keys(parsed("group_by_length: true\ndisable_shuffling: true")),
             Names{"group_by_length"});
@@ -212,6 +215,16 @@ TEST(Recipe, printing_and_reading_back_gives_the_same_recipe) {
   const Recipe from_json = parse_recipe(to_json(recipe), RecipeFormat::json);
   EXPECT_TRUE(same_but_for_notes(recipe, from_json)) << to_json(recipe);
   EXPECT_EQ(to_yaml(recipe), to_yaml(from_yaml));
+}
+
+TEST(Recipe, every_option_of_an_adapter_is_printed_and_read_back) {
+  const Recipe recipe = parsed(
+      "use_rslora: true\nloraplus_lr_ratio: 16\nadditional_target: embed_tokens,lm_head\n"
+      "upcast_layernorm: true\n");
+  EXPECT_EQ(recipe.method.loraplus_lr_ratio, 16);
+  EXPECT_EQ(recipe.method.additional_target, (Names{"embed_tokens", "lm_head"}));
+  EXPECT_TRUE(recipe.notes.empty());
+  EXPECT_TRUE(same_but_for_notes(recipe, parse_recipe(to_yaml(recipe)))) << to_yaml(recipe);
 }
 
 TEST(Recipe, the_default_recipe_printed_and_read_back_has_no_notes) {
