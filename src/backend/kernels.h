@@ -77,6 +77,17 @@ struct RandomFill {
   uint64_t seed = 0, stream = 0;
 };
 
+// Which elements of the rows of a batch are dropped: one by one with probability `rate`, each a
+// pure function of (seed, stream, its row's sample and position, its column), so that neither
+// recomputation nor who shares the batch moves a bit.
+struct Dropout {
+  float rate = 0;         // from 0 up to but not including 1
+  uint64_t seed = 0;      // of the run and the step
+  uint32_t stream = 0;    // of the module
+  ConstView samples{};    // [rows] i32
+  ConstView positions{};  // [rows] i32, within the sample
+};
+
 class Kernels {
  public:
   virtual ~Kernels() = default;
@@ -142,6 +153,8 @@ class Kernels {
   // d_up may be d_out's own storage.
   virtual void swiglu_backward(Stream, ConstView d_out, ConstView gate, ConstView up, View d_gate,
                                View d_up) = 0;
+  // out = in where it is not dropped, else 0; nothing is scaled. out may be in's own storage.
+  virtual void dropout(Stream, const Dropout&, ConstView in, View out) = 0;
   // row_loss[i] = log_sum_exp(logits[i]) - logits[i][labels[i]]; with `gradient`, logits become
   // (softmax - one_hot) * scale in place. logits [rows, vocab] f32, labels [rows] i32.
   virtual void cross_entropy(Stream, ConstView labels, float scale, bool gradient, View logits,

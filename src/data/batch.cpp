@@ -13,13 +13,16 @@ Batch make_batch(std::span<const Example* const> examples) {
   Batch batch;
   batch.ids.reserve(tokens);
   batch.positions.reserve(tokens);
+  batch.samples.reserve(tokens);
   batch.targets.reserve(tokens);
   batch.cu_seqlens.reserve(examples.size() + 1);
   batch.labelled_rows.reserve(static_cast<size_t>(capacity.labelled_rows));
   batch.labelled_targets.reserve(static_cast<size_t>(capacity.labelled_rows));
   batch.longest_segment = capacity.longest_segment;
   batch.cu_seqlens.push_back(0);
-  for (const Example* example : examples) {
+  for (size_t i = 0; i < examples.size(); ++i) {
+    const Example* const example = examples[i];
+    batch.samples.insert(batch.samples.end(), example->ids.size(), static_cast<int32_t>(i));
     const auto& labels = example->labels;
     for (size_t t = 0; t < example->ids.size(); ++t) {
       const int32_t target = t + 1 < labels.size() ? labels[t + 1] : kIgnored;

@@ -13,6 +13,7 @@ namespace cairn {
 struct Batch {
   std::vector<int32_t> ids;            // [tokens]
   std::vector<int32_t> positions;      // [tokens], 0.. within each segment
+  std::vector<int32_t> samples;        // [tokens], which sample of the data set the token is of
   std::vector<int32_t> targets;        // [tokens], label of the next token, kIgnored at the last
   std::vector<int32_t> cu_seqlens;     // [segments + 1], 0 .. tokens
   std::vector<int32_t> labelled_rows;  // [labelled], rows whose target is not kIgnored, ascending
@@ -26,7 +27,8 @@ struct Batch {
   int64_t labelled() const { return static_cast<int64_t>(labelled_rows.size()); }
 };
 
-// The examples in this order. An example without tokens is a programmer's mistake.
+// The examples in this order, which are samples 0, 1, ... An example without tokens is a
+// programmer's mistake.
 Batch make_batch(std::span<const Example* const> examples);
 
 // What a step charges: the largest of each over every batch it will see, so no batch costs more.

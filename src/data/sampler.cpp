@@ -159,7 +159,10 @@ Batch make_batch(std::span<const Example> examples, const MicroBatch& micro_batc
                 "[batch] wanted an example below {}, got {}", examples.size(), i);
     chosen.push_back(&examples[static_cast<size_t>(i)]);
   }
-  return make_batch(chosen);
+  Batch batch = make_batch(chosen);
+  for (int32_t& sample : batch.samples)
+    sample = static_cast<int32_t>(micro_batch[static_cast<size_t>(sample)]);
+  return batch;
 }
 
 }  // namespace cairn

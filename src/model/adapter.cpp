@@ -30,6 +30,15 @@ std::vector<std::string> read_names(const nlohmann::json& config, const std::str
   return names;
 }
 
+double read_dropout(const nlohmann::json& config, const std::string& path) {
+  const auto found = config.find("lora_dropout");
+  if (found == config.end() || found->is_null()) return 0;
+  if (!found->is_number() || found->get<double>() < 0 || !(found->get<double>() < 1))
+    throw DamagedFile(
+        fmt::format("{}: 'lora_dropout' must be a number of at least 0 and below 1", path));
+  return found->get<double>();
+}
+
 bool read_switch(const nlohmann::json& config, const std::string& path, const char* key) {
   const auto found = config.find(key);
   if (found == config.end() || found->is_null()) return false;
@@ -55,7 +64,7 @@ nlohmann::json make_adapter_config(const LoraSpec& lora, const std::string& base
           {"layers_pattern", nullptr},
           {"layers_to_transform", nullptr},
           {"lora_alpha", lora.alpha},
-          {"lora_dropout", 0.0},
+          {"lora_dropout", lora.dropout},
           {"modules_to_save", beside},
           {"peft_type", "LORA"},
           {"r", lora.rank},
@@ -95,6 +104,7 @@ LoraSpec read_adapter_config(const std::string& folder) {
   if (alpha == config.end() || !alpha->is_number() || !(alpha->get<double>() > 0))
     throw DamagedFile(fmt::format("{}: 'lora_alpha' must be a number above 0", path));
   lora.alpha = alpha->get<double>();
+  lora.dropout = read_dropout(config, path);
   lora.modules_to_save = read_names(config, path, "modules_to_save");
   lora.rank_stabilized = read_switch(config, path, "use_rslora");
   const auto targets = config.find("target_modules");

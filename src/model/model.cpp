@@ -69,6 +69,16 @@ double LoraSpec::scale() const {
   return alpha / (rank_stabilized ? std::sqrt(width) : width);
 }
 
+bool LoraSpec::saves_beside(const std::string& module) const {
+  return std::any_of(modules_to_save.begin(), modules_to_save.end(),
+                     [&](const std::string& end) { return module.ends_with(end); });
+}
+
+bool ModelSpec::parts_tied_head() const {
+  return config.tied_embeddings && lora &&
+         (lora->saves_beside("model.embed_tokens") || lora->saves_beside("lm_head"));
+}
+
 Model::Model(const ModelSpec& spec) : spec_(spec) {
   if (spec_.lora) check_targets(*spec_.lora);
   CAIRN_CHECK(!spec_.quantisation || spec_.lora || !spec_.trains,
@@ -84,20 +94,10 @@ void Model::declare_head() {
   const ModelConfig& config = spec_.config;
   head_.norm = {declare("model.norm.weight", {config.hidden}, false), config.rms_epsilon};
   head_.chunk_rows = spec_.loss_chunk > 0 ? spec_.loss_chunk : default_loss_chunk(config.vocab);
-  // A side of a tied pair that is trained in full is a copy of its own, and the other side stays as
-  // it was, as PEFT has it.
-  const bool parts = is_saved_beside("model.embed_tokens") || is_saved_beside("lm_head");
   head_.vocabulary.weight = embedding_;
-  if (config.tied_embeddings && !parts) return;
+  if (config.tied_embeddings && !spec_.parts_tied_head()) return;
   head_.vocabulary.weight = declare("lm_head.weight", {config.vocab, config.hidden}, true);
   if (config.tied_embeddings) head_.vocabulary.weight->starts_as = embedding_->name;
-}
-
-bool Model::is_saved_beside(const std::string& module) const {
-  if (!spec_.lora) return false;
-  const auto& ends = spec_.lora->modules_to_save;
-  return std::any_of(ends.begin(), ends.end(),
-                     [&](const std::string& end) { return module.ends_with(end); });
 }
 
 Parameter* Model::declare(std::string name, Shape shape, bool decays) {
@@ -105,7 +105,7 @@ Parameter* Model::declare(std::string name, Shape shape, bool decays) {
   parameter.name = std::move(name);
   parameter.shape = shape;
   parameter.decays = decays;
-  parameter.saved_beside = is_saved_beside(module_of(parameter.name));
+  parameter.saved_beside = spec_.lora && spec_.lora->saves_beside(module_of(parameter.name));
   parameter.trainable = spec_.trains && (!spec_.lora || parameter.saved_beside);
   if (parameter.saved_beside && shape.rank() == 1)
     parameter.learning_rate_scale = spec_.lora->learning_rate_ratio;
@@ -141,6 +141,8 @@ Linear Model::declare_linear(const std::string& module, int64_t out, int64_t in)
   linear.lora_a = declare_half(".lora_A.weight", {lora.rank, in});
   linear.lora_b = declare_half(".lora_B.weight", {out, lora.rank});
   linear.lora_b->learning_rate_scale = lora.learning_rate_ratio;
+  linear.dropout = static_cast<float>(lora.dropout);
+  linear.dropout_stream = static_cast<uint32_t>(parameters_.size());
   linear.lora_scale = static_cast<float>(lora.scale());
   return linear;
 }

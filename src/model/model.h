@@ -19,6 +19,7 @@ inline constexpr int64_t kMostLoraRank = 65536;
 struct LoraSpec {
   int64_t rank = 8;
   double alpha = 16;
+  double dropout = 0;            // of the input of A, while training
   bool rank_stabilized = false;  // rsLoRA (Kalajdzievski, 2023)
   // LoRA+ (Hayou et al., 2024): the learning rate of B, and of vectors trained beside the pairs,
   // over that of A.
@@ -30,6 +31,7 @@ struct LoraSpec {
 
   // What B A x is multiplied by: alpha / rank, or alpha / sqrt(rank) if rank-stabilized.
   double scale() const;
+  bool saves_beside(const std::string& module) const;
 };
 
 struct ModelSpec {
@@ -44,6 +46,10 @@ struct ModelSpec {
   AttentionKind attention = AttentionKind::flash;
   int64_t loss_chunk = 0;  // rows of logits at a time; 0: default_loss_chunk
   int64_t mlp_tile = 0;    // tokens that pass through an MLP at a time; 0: auto
+
+  // True if the head is tied to the embedding in the model's files and yet has a copy of its own,
+  // since one of the two is trained beside the pairs and the other is not, or both are: as in PEFT.
+  bool parts_tied_head() const;
 };
 
 class Model {
@@ -59,6 +65,8 @@ class Model {
   ParameterList& parameters() { return parameters_; }
   const ParameterList& parameters() const { return parameters_; }
   Parameter* find(const std::string& name);
+  // True if a training pass drops inputs of pairs, and so wants the batch's samples.
+  bool drops() const { return spec_.lora && spec_.lora->dropout > 0; }
 
   // Takes the memory of values, gradients and the rotary table for `positions` positions.
   void allocate(const Exec& exec, int64_t positions);
@@ -83,8 +91,6 @@ class Model {
 
  private:
   Parameter* declare(std::string name, Shape shape, bool decays);
-  // True if a module is trained in full beside the low-rank pairs.
-  bool is_saved_beside(const std::string& module) const;
   void declare_head();
   Linear declare_linear(const std::string& module, int64_t out, int64_t in);
   Block declare_block(int64_t index);

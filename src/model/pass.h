@@ -26,6 +26,8 @@ struct Pass {
   ConstView labelled_rows;        // [labelled_rows] i32
   ConstView labels;               // [labelled_rows] i32
   ConstView rope_table;           // [positions, head_dim / 2, 2] f32
+  ConstView samples{};            // [tokens] i32, the key of dropout; none: nothing is dropped
+  uint64_t dropout_seed = 0;      // of the step
   PageStore* pages = nullptr;     // for block inputs that page, or none
 
   int64_t tokens() const { return extent.tokens; }

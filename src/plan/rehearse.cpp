@@ -8,6 +8,7 @@ Batch make_capacity_batch(const Capacity& capacity) {
   Batch batch;
   batch.ids.resize(static_cast<size_t>(capacity.tokens));
   batch.positions.resize(static_cast<size_t>(capacity.tokens));
+  batch.samples.resize(static_cast<size_t>(capacity.tokens));
   batch.cu_seqlens.resize(static_cast<size_t>(capacity.segments) + 1);
   batch.labelled_rows.resize(static_cast<size_t>(capacity.labelled_rows));
   batch.labelled_targets.resize(static_cast<size_t>(capacity.labelled_rows));

@@ -4,7 +4,7 @@
 
 namespace cairn {
 
-DeviceBatch::DeviceBatch(const Exec& exec, const Batch& batch, const Capacity& capacity)
+DeviceBatch::DeviceBatch(const Exec& exec, const Batch& batch, const Capacity& capacity, bool drops)
     : exec_(exec),
       capacity_{capacity.tokens, capacity.segments, capacity.labelled_rows,
                 capacity.longest_segment},
@@ -12,6 +12,7 @@ DeviceBatch::DeviceBatch(const Exec& exec, const Batch& batch, const Capacity& c
   const Ledger::Scope scope(exec.arena.ledger(), "batch");
   ids_ = send("ids", batch.ids, capacity.tokens);
   positions_ = send("positions", batch.positions, capacity.tokens);
+  if (drops) samples_ = send("samples", batch.samples, capacity.tokens);
   cu_segments_ = send("cu segments", batch.cu_seqlens, capacity.segments + 1);
   labelled_rows_ = send("labelled rows", batch.labelled_rows, capacity.labelled_rows);
   labels_ = send("labels", batch.labelled_targets, capacity.labelled_rows);
@@ -38,6 +39,7 @@ Pass DeviceBatch::make_pass(const Model& model, PageStore* pages) const {
           .labelled_rows = labelled_rows_.view_rows(extent_.labelled_rows),
           .labels = labels_.view_rows(extent_.labelled_rows),
           .rope_table = model.rope_table(),
+          .samples = samples_ ? samples_.view_rows(extent_.tokens) : ConstView(),
           .pages = pages};
 }
 

@@ -9,8 +9,9 @@ namespace cairn {
 
 class DeviceBatch {
  public:
-  // Sends the batch; its vectors may be smaller than the capacity.
-  DeviceBatch(const Exec& exec, const Batch& batch, const Capacity& capacity);
+  // Sends the batch; its vectors may be smaller than the capacity. `drops`: with its samples, so
+  // that the pass may drop.
+  DeviceBatch(const Exec& exec, const Batch& batch, const Capacity& capacity, bool drops = false);
 
   // The pass of this batch through a model; this object must outlive it. `pages` holds block inputs
   // that page, if the policy has any.
@@ -21,7 +22,7 @@ class DeviceBatch {
 
   const Exec& exec_;
   Extent capacity_, extent_;
-  Tensor ids_, positions_, cu_segments_, labelled_rows_, labels_;
+  Tensor ids_, positions_, samples_, cu_segments_, labelled_rows_, labels_;
 };
 
 }  // namespace cairn

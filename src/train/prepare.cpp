@@ -127,6 +127,7 @@ TrainSpec make_train_spec(const Recipe& recipe, const ModelConfig& config) {
     LoraSpec lora;
     lora.rank = recipe.method.lora_rank;
     lora.alpha = static_cast<double>(recipe.method.lora_alpha);
+    lora.dropout = recipe.method.lora_dropout;
     lora.modules_to_save = recipe.method.additional_target;
     lora.rank_stabilized = recipe.method.use_rslora;
     lora.learning_rate_ratio = recipe.method.loraplus_lr_ratio.value_or(1);

@@ -57,6 +57,7 @@ struct MethodRecipe {
   int64_t lora_rank = 8;
   int64_t lora_alpha = 16;                         // resolved: 2 * lora_rank unless given
   std::vector<std::string> lora_target = {"all"};  // last components of module names, or "all"
+  double lora_dropout = 0;                         // of the input of A
   bool use_rslora = false;                         // scale alpha / sqrt(rank)
   std::optional<double> loraplus_lr_ratio;         // learning rate of B over that of A
   std::vector<std::string> additional_target;      // ends of module names, trained in full

@@ -53,6 +53,7 @@ std::vector<RecipeKey> method_keys() {
           honoured("lora_rank", method, &MethodRecipe::lora_rank, between_counts(1, kMostLoraRank)),
           honoured("lora_alpha", method, &MethodRecipe::lora_alpha, at_least<int64_t>(0)),
           honoured("lora_target", method, &MethodRecipe::lora_target),
+          honoured("lora_dropout", method, &MethodRecipe::lora_dropout, between(0, 1, false)),
           honoured("use_rslora", method, &MethodRecipe::use_rslora),
           honoured("loraplus_lr_ratio", method, &MethodRecipe::loraplus_lr_ratio, above(0)),
           honoured("additional_target", method, &MethodRecipe::additional_target)};

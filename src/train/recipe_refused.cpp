@@ -31,7 +31,6 @@ std::vector<RecipeKey> model_keys() {
 
 std::vector<RecipeKey> method_keys() {
   return {
-      refused_unless("lora_dropout", 0.0, "use weight_decay or fewer epochs against overfitting"),
       refused_unless("use_dora", false, kPlainLora),
       refused_unless("pissa_init", false, kPlainLora),
       refused_unless("pissa_convert", false, kPlainLora),

@@ -155,8 +155,8 @@ void note_overridden_keys(Recipe& recipe, const GivenKeys& keys) {
   note_if(!recipe.model.quantization_bit && !recipe.model.double_quantization,
           "double_quantization", "it belongs to quantization_bit");
   // A continued adapter keeps its own shape, even where the recipe names the default.
-  for (const char* key :
-       {"lora_rank", "lora_alpha", "lora_target", "use_rslora", "additional_target"})
+  for (const char* key : {"lora_rank", "lora_alpha", "lora_target", "lora_dropout", "use_rslora",
+                          "additional_target"})
     note_if(!recipe.model.adapter_name_or_path.empty(), key,
             "the adapter of adapter_name_or_path brings its own");
   if (method.finetuning_type != FinetuningType::full) return;
@@ -164,6 +164,7 @@ void note_overridden_keys(Recipe& recipe, const GivenKeys& keys) {
   note_if(method.lora_rank != defaults.method.lora_rank, "lora_rank", full);
   note_if(method.lora_alpha != 2 * method.lora_rank, "lora_alpha", full);
   note_if(method.lora_target != defaults.method.lora_target, "lora_target", full);
+  note_if(method.lora_dropout > 0, "lora_dropout", full);
   note_if(!method.additional_target.empty(), "additional_target", full);
   note_if(recipe.model.upcast_layernorm, "upcast_layernorm",
           "finetuning_type: full trains the norms, and trained_precision says how they are held");

@@ -41,6 +41,10 @@ std::vector<std::string> remarks_of(const PreparedRun& run, const ChatTemplate& 
   if (use_cache != run.files.config.end() && *use_cache == true)
     remarks.push_back(
         "use_cache: true in the model's config is for generation; training keeps no KV cache");
+  if (run.spec.model.parts_tied_head())
+    remarks.push_back(
+        "the head is tied to the embedding, and additional_target parts them, as in PEFT: what is "
+        "trained is a copy, and the other side stays as it was");
   for (const DatasetCounts& count : run.data.counts)
     for (const auto& [reason, rows] : count.skipped)
       remarks.push_back(

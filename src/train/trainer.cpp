@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "base/random.h"
 #include "model/loading.h"
 #include "model/saving.h"
 #include "ops/moving.h"
@@ -16,6 +17,12 @@ namespace {
 int64_t positions_of(const TrainSpec& spec) {
   const int64_t eval = spec.eval_capacity ? spec.eval_capacity->longest_segment : 0;
   return std::max(spec.capacity.longest_segment, eval);
+}
+
+// One step's key: two words of a stream that no parameter has.
+uint64_t dropout_seed(uint64_t seed, int64_t step) {
+  const auto words = Random(seed, ~uint64_t{0}).words(static_cast<uint64_t>(step));
+  return uint64_t{words[0]} << 32 | words[1];
 }
 
 }  // namespace
@@ -82,8 +89,9 @@ StepOutcome Trainer::step(std::span<const Batch> micro_batches, double learning_
 
 void Trainer::micro_step(const Batch& batch, float scale, StepOutcome& outcome) {
   const Arena::PhaseScope phase(exec_.arena, Phase::step);
-  const DeviceBatch on_device(exec_, batch, spec_.capacity);
-  const Pass pass = on_device.make_pass(model_, pages_);
+  const DeviceBatch on_device(exec_, batch, spec_.capacity, model_.drops());
+  Pass pass = on_device.make_pass(model_, pages_);
+  pass.dropout_seed = dropout_seed(spec_.seed, optimizer_.updates());
   outcome.loss += model_.train_pass(pass, spec_.checkpointing, scale);
 }
 

@@ -1,7 +1,9 @@
-// Ops that move and convert storage. All but add are exact.
+// Ops that move, drop and convert storage. All but add are exact.
 #include "base/random.h"
+#include "ops/dropout.h"
 #include "ops/moving.h"
 #include "parity/op_case.h"
+#include "reference/dropout.h"
 
 namespace cairn::test {
 namespace {
@@ -93,6 +95,33 @@ OpCase random_case(DType dtype, bool normal, int64_t count) {
   return op;
 }
 
+OpCase dropout_case(DType from, DType to, float rate, int64_t rows, int64_t columns) {
+  OpCase op{fmt::format("dropout_{}_{}_{}_{}x{}", name_of(from), name_of(to),
+                        static_cast<int>(100 * rate), rows, columns),
+            {},
+            {}};
+  const reference::DropoutKey key{rate, uint64_t{7} << 40 | 11, 3};
+  const HostTensor in = HostTensor(from, {rows, columns}).fill_normal(1);
+  const HostTensor samples = HostTensor(DType::i32, {rows}).fill_below(2, 1000);
+  const HostTensor positions = HostTensor(DType::i32, {rows}).fill_below(3, 1 << 20);
+  HostTensor want(to, {rows, columns});
+  want.fill(reference::dropout(key, samples.values(), positions.values(), in.values(), columns));
+  op.add("in", in);
+  op.add("samples", samples);
+  op.add("positions", positions);
+  op.add("out", HostTensor(to, {rows, columns}).fill_normal(9)).expect_exactly(want.values());
+  op.call = [key](const Exec& exec, const std::vector<View>& v) {
+    ops::dropout(exec,
+                 {.rate = key.rate,
+                  .seed = key.seed,
+                  .stream = key.stream,
+                  .samples = v[1],
+                  .positions = v[2]},
+                 v[0], v[3]);
+  };
+  return op;
+}
+
 }  // namespace
 
 std::vector<OpCase> moving_cases() {
@@ -111,6 +140,13 @@ std::vector<OpCase> moving_cases() {
       cases.push_back(rows_case(gathers, dtype, 9, 0, 5));
       cases.push_back(rows_case(gathers, dtype, 9, 4, 1));
       cases.push_back(rows_case(gathers, dtype, 65, 33, 257));
+    }
+  for (const DType from : {DType::f32, DType::bf16})
+    for (const DType to : {DType::f32, DType::bf16}) {
+      cases.push_back(dropout_case(from, to, 0.1f, 0, 8));
+      cases.push_back(dropout_case(from, to, 0.5f, 5, 1));
+      cases.push_back(dropout_case(from, to, 0.0f, 3, 70));
+      cases.push_back(dropout_case(from, to, 0.1f, 67, 1025));
     }
   return cases;
 }

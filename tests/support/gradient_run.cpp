@@ -45,9 +45,10 @@ GradientResult work(const GradientRun& run, Backend& backend, Arena& arena, bool
   GradientResult result;
   for (const Batch& batch : run.micro_batches) {
     const Arena::PhaseScope phase(arena, Phase::step);
-    const DeviceBatch on_device(exec, batch, capacity);
-    result.loss += model.train_pass(on_device.make_pass(model),
-                                    uniform_policy(run.keep, run.spec.config.num_layers),
+    const DeviceBatch on_device(exec, batch, capacity, model.drops());
+    Pass pass = on_device.make_pass(model);
+    pass.dropout_seed = run.dropout_seed;
+    result.loss += model.train_pass(pass, uniform_policy(run.keep, run.spec.config.num_layers),
                                     static_cast<float>(1 / labels));
   }
   result.loss /= labels;

@@ -21,6 +21,7 @@ struct GradientRun {
   const TensorSource* adapter = nullptr;
   std::function<void(Parameter&)> set_value;  // called for each parameter once loaded, or none
   uint64_t seed = 1;
+  uint64_t dropout_seed = 1;  // of the step
 };
 
 struct NamedGradient {

@@ -41,6 +41,7 @@ Example make_example(Dice& dice, int64_t vocab, int64_t longest) {
 }
 
 void choose_lora_options(Dice& dice, LoraSpec& lora) {
+  lora.dropout = dice.pick({0.0, 0.0, 0.1, 0.5});
   lora.rank_stabilized = dice.below(3) == 0;
   lora.learning_rate_ratio = dice.pick({1.0, 16.0});
   if (dice.below(3) == 0) lora.modules_to_save = {"embed_tokens"};
@@ -105,6 +106,8 @@ Batch join(const std::vector<Batch>& batches) {
     const auto shift = static_cast<int32_t>(all.tokens());
     all.ids.insert(all.ids.end(), batch.ids.begin(), batch.ids.end());
     all.positions.insert(all.positions.end(), batch.positions.begin(), batch.positions.end());
+    const int32_t before = all.samples.empty() ? 0 : all.samples.back() + 1;
+    for (int32_t sample : batch.samples) all.samples.push_back(sample + before);
     all.targets.insert(all.targets.end(), batch.targets.begin(), batch.targets.end());
     for (size_t s = 1; s < batch.cu_seqlens.size(); ++s)
       all.cu_seqlens.push_back(batch.cu_seqlens[s] + shift);

@@ -30,7 +30,11 @@ def load_base(path, precision):
 def check_names(model, adapter):
     """Every tensor of the file must have found its place: peft only warns about one that has not."""
     stored = load_file(adapter / "adapter_model.safetensors")
-    placed = {n.replace(".default.", ".") for n, _ in model.named_parameters() if "lora_" in n}
+    placed = {
+        n.replace(".modules_to_save.default.", ".").replace(".default.", ".")
+        for n, _ in model.named_parameters()
+        if "lora_" in n or ".modules_to_save." in n
+    }
     strange, missing = sorted(set(stored) - placed), sorted(placed - set(stored))
     if strange or missing:
         sys.exit(f"names differ: not in the model {strange[:3]}, not in the file {missing[:3]}")

@@ -47,6 +47,7 @@ class CpuKernels : public Kernels {
   void swiglu_forward(Stream, ConstView gate, ConstView up, View out) override;
   void swiglu_backward(Stream, ConstView d_out, ConstView gate, ConstView up, View d_gate,
                        View d_up) override;
+  void dropout(Stream, const Dropout&, ConstView in, View out) override;
   void cross_entropy(Stream, ConstView labels, float scale, bool gradient, View logits,
                      View row_loss) override;
 

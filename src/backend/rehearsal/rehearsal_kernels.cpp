@@ -129,6 +129,10 @@ void RehearsalKernels::swiglu_backward(Stream, ConstView d_out, ConstView gate, 
   count_bytes(d_out, gate, up, d_gate, d_up);
 }
 
+void RehearsalKernels::dropout(Stream, const Dropout& dropout, ConstView in, View out) {
+  count_bytes(dropout.samples, dropout.positions, in, out);
+}
+
 void RehearsalKernels::cross_entropy(Stream, ConstView labels, float, bool gradient, View logits,
                                      View row_loss) {
   count_bytes(labels, logits, row_loss);

@@ -62,9 +62,9 @@ void SelfAttention::project(const Pass& pass, AttentionSaved& saved) const {
   saved.key = pass.make_activation("key", key.weight->shape[0]);
   saved.value = pass.make_activation("value", value.weight->shape[0]);
   const View normed = pass.filled(saved.normed);
-  query.forward(exec, normed, pass.filled(saved.query));
-  key.forward(exec, normed, pass.filled(saved.key));
-  value.forward(exec, normed, pass.filled(saved.value));
+  query.forward(pass, normed, pass.filled(saved.query));
+  key.forward(pass, normed, pass.filled(saved.key));
+  value.forward(pass, normed, pass.filled(saved.value));
   ops::rope(exec, pass.positions, pass.rope_table, false,
             pass.filled(saved.query).view_as(heads_shape(pass)));
   ops::rope(exec, pass.positions, pass.rope_table, false,
@@ -83,7 +83,7 @@ void SelfAttention::forward(const Pass& pass, ConstView x, AttentionSaved& saved
     saved.key.reset();
     saved.value.reset();
   }
-  if (y) output.forward(pass.exec, pass.filled(saved.out), y, x);
+  if (y) output.forward(pass, pass.filled(saved.out), y, x);
 }
 
 void SelfAttention::restore(const Pass& pass, ConstView x, AttentionSaved& saved) const {
@@ -106,9 +106,9 @@ void SelfAttention::forward_cached(const Pass& pass, ConstView x, KvCache& cache
   const View k = cache.view_next_keys(layer, tokens);
   const View v = cache.view_next_values(layer, tokens);
   norm.forward(exec, x, pass.filled(normed), pass.filled(rstd));
-  query.forward(exec, pass.filled(normed), pass.filled(query_rows));
-  key.forward(exec, pass.filled(normed), k.view_as({tokens, num_kv_heads * head_dim}));
-  value.forward(exec, pass.filled(normed), v.view_as({tokens, num_kv_heads * head_dim}));
+  query.forward(pass, pass.filled(normed), pass.filled(query_rows));
+  key.forward(pass, pass.filled(normed), k.view_as({tokens, num_kv_heads * head_dim}));
+  value.forward(pass, pass.filled(normed), v.view_as({tokens, num_kv_heads * head_dim}));
 
   const View q = pass.filled(query_rows).view_as(heads_shape(pass));
   ops::rope(exec, pass.positions, pass.rope_table, false, q);
@@ -118,14 +118,13 @@ void SelfAttention::forward_cached(const Pass& pass, ConstView x, KvCache& cache
   attention.cu_keys = cu_keys;
   ops::attention_forward(exec, attention, pass.filled(out).view_as(heads_shape(pass)),
                          pass.filled(log_sum_exp));
-  output.forward(exec, pass.filled(out), y, x);
+  output.forward(pass, pass.filled(out), y, x);
 }
 
 void SelfAttention::backward(const Pass& pass, ConstView x, AttentionSaved& saved, View d,
                              bool input_gradient) const {
   const Exec& exec = pass.exec;
   const Ledger::Scope scope(exec.arena.ledger(), "attention");
-  const int64_t capacity = pass.capacity.tokens;
   restore(pass, x, saved);
   Tensor d_query = pass.make_gradient("d query", query.weight->shape[0]);
   Tensor d_key = pass.make_gradient("d key", key.weight->shape[0]);
@@ -133,8 +132,8 @@ void SelfAttention::backward(const Pass& pass, ConstView x, AttentionSaved& save
   const View dq = pass.filled(d_query), dk = pass.filled(d_key), dv = pass.filled(d_value);
   {
     Tensor d_out = pass.make_gradient("d out", query.weight->shape[0]);
-    output.backward_input(exec, d, pass.filled(d_out), false);
-    output.backward_parameters(exec, d, pass.filled(saved.out), capacity);
+    output.backward_input(pass, d, pass.filled(d_out), false);
+    output.backward_parameters(pass, d, pass.filled(saved.out));
     attend_backward(pass, saved, pass.filled(d_out).view_as(heads_shape(pass)),
                     dq.view_as(heads_shape(pass)), dk.view_as(kv_shape(pass)),
                     dv.view_as(kv_shape(pass)));
@@ -150,16 +149,16 @@ void SelfAttention::backward(const Pass& pass, ConstView x, AttentionSaved& save
   ops::rope(exec, pass.positions, pass.rope_table, true, dk.view_as(kv_shape(pass)));
   if (reads_normed_trained()) {
     const ConstView normed = pass.filled(saved.normed);
-    query.backward_parameters(exec, dq, normed, capacity);
-    key.backward_parameters(exec, dk, normed, capacity);
-    value.backward_parameters(exec, dv, normed, capacity);
+    query.backward_parameters(pass, dq, normed);
+    key.backward_parameters(pass, dk, normed);
+    value.backward_parameters(pass, dv, normed);
     saved.normed.reset();
   }
   if (!input_gradient && !norm.weight->trainable) return;
   Tensor d_normed = pass.make_gradient("d normed", x.columns());
-  query.backward_input(exec, dq, pass.filled(d_normed), false);
-  key.backward_input(exec, dk, pass.filled(d_normed), true);
-  value.backward_input(exec, dv, pass.filled(d_normed), true);
+  query.backward_input(pass, dq, pass.filled(d_normed), false);
+  key.backward_input(pass, dk, pass.filled(d_normed), true);
+  value.backward_input(pass, dv, pass.filled(d_normed), true);
   norm.backward(exec, pass.filled(d_normed), x, pass.filled(saved.rstd), d);
   saved.rstd.reset();
 }

@@ -1,57 +1,139 @@
 #include "model/layers/linear.h"
 
+#include <algorithm>
+
+#include "ops/dropout.h"
 #include "ops/gemm.h"
+#include "ops/moving.h"
 
 namespace cairn {
+namespace {
 
-LowRank Linear::fold() const {
-  if (!lora_a) return {};
+// Rows whose dropped input exists at a time.
+constexpr int64_t kDropoutRows = 512;
+
+struct Piece {
+  int64_t begin = 0, rows = 0;
+  Dropout dropout;  // of these rows
+};
+
+// Calls body(piece) for every piece of the capacity; a batch that fills less ends with empty ones.
+template <typename Body>
+void for_each_piece(const Pass& pass, const Dropout& dropout, const Body& body) {
+  const int64_t rows = std::min(kDropoutRows, pass.capacity.tokens);
+  for (int64_t at = 0; at < pass.capacity.tokens; at += rows) {
+    Piece piece{.begin = std::min(at, pass.tokens()), .rows = 0, .dropout = dropout};
+    piece.rows = std::min(rows, pass.tokens() - piece.begin);
+    piece.dropout.seed = pass.dropout_seed;
+    piece.dropout.samples = pass.samples.view_rows(piece.begin, piece.rows);
+    piece.dropout.positions = pass.positions.view_rows(piece.begin, piece.rows);
+    body(piece);
+  }
+}
+
+// [piece rows, columns] of the workspace.
+Tensor make_piece(const Pass& pass, std::string_view label, DType dtype, int64_t columns) {
+  return pass.exec.make(Account::workspace, label, dtype,
+                        {std::min(kDropoutRows, pass.capacity.tokens), columns});
+}
+
+}  // namespace
+
+LowRank Linear::fold(const Pass& pass) const {
+  if (!lora_a || drops(pass)) return {};
   return {.up = lora_b->value.view(), .down = lora_a->value.view(), .scale = lora_scale};
 }
 
-void Linear::forward(const Exec& exec, ConstView x, View y, ConstView residual) const {
-  ops::gemm(exec, {.a = x,
-                   .b = weight->value.view(),
-                   .c = y,
-                   .transpose_b = true,
-                   .residual = residual,
-                   .fold = fold(),
-                   .quant = weight->quant});
+void Linear::forward(const Pass& pass, ConstView x, View y, ConstView residual) const {
+  ops::gemm(pass.exec, {.a = x,
+                        .b = weight->value.view(),
+                        .c = y,
+                        .transpose_b = true,
+                        .residual = residual,
+                        .fold = fold(pass),
+                        .quant = weight->quant});
+  if (drops(pass)) add_pair(pass, x, y);
 }
 
-void Linear::backward_input(const Exec& exec, ConstView d_y, View d_x, bool accumulate) const {
-  ops::gemm(exec, {.a = d_y,
-                   .b = weight->value.view(),
-                   .c = d_x,
-                   .beta = accumulate ? 1.0f : 0.0f,
-                   .fold = fold(),
-                   .quant = weight->quant});
+void Linear::backward_input(const Pass& pass, ConstView d_y, View d_x, bool accumulate) const {
+  ops::gemm(pass.exec, {.a = d_y,
+                        .b = weight->value.view(),
+                        .c = d_x,
+                        .beta = accumulate ? 1.0f : 0.0f,
+                        .fold = fold(pass),
+                        .quant = weight->quant});
+  if (drops(pass)) add_pair_to_input(pass, d_y, d_x);
 }
 
-void Linear::backward_parameters(const Exec& exec, ConstView d_y, ConstView x,
-                                 int64_t capacity_rows) const {
+void Linear::backward_parameters(const Pass& pass, ConstView d_y, ConstView x) const {
   if (weight->trainable)
-    ops::gemm(exec,
+    ops::gemm(pass.exec,
               {.a = d_y, .b = x, .c = weight->gradient.view(), .transpose_a = true, .beta = 1});
   if (!lora_a || !lora_a->trainable) return;
+  if (!drops(pass)) return add_pair_gradients(pass, d_y, x);
+  Tensor dropped = make_piece(pass, "dropped input", x.dtype(), x.columns());
+  for_each_piece(pass, {.rate = dropout, .stream = dropout_stream}, [&](const Piece& piece) {
+    const View now = dropped.view_rows(piece.rows);
+    ops::dropout(pass.exec, piece.dropout, x.view_rows(piece.begin, piece.rows), now);
+    add_pair_gradients(pass, d_y.view_rows(piece.begin, piece.rows), now);
+  });
+}
 
-  // Both halves pass through [rows, rank]: d_B = s d_y^T (x A^T), d_A = s (d_y B)^T x.
+// y += s (dropped x) A^T B^T. Dropping does not scale what it keeps: the scale has it.
+void Linear::add_pair(const Pass& pass, ConstView x, View y) const {
+  const Exec& exec = pass.exec;
+  Tensor dropped = make_piece(pass, "dropped input", x.dtype(), x.columns());
+  Tensor low = make_piece(pass, "low rank", DType::f32, lora_a->shape[0]);
+  for_each_piece(pass, {.rate = dropout, .stream = dropout_stream}, [&](const Piece& piece) {
+    const View now = dropped.view_rows(piece.rows), low_rows = low.view_rows(piece.rows);
+    ops::dropout(exec, piece.dropout, x.view_rows(piece.begin, piece.rows), now);
+    ops::gemm(exec, {.a = now, .b = lora_a->value.view(), .c = low_rows, .transpose_b = true});
+    ops::gemm(exec, {.a = low_rows,
+                     .b = lora_b->value.view(),
+                     .c = y.view_rows(piece.begin, piece.rows),
+                     .transpose_b = true,
+                     .alpha = pair_scale(pass),
+                     .beta = 1});
+  });
+}
+
+// d_x += dropped (s d_y B A): the elements that forward dropped pass nothing back.
+void Linear::add_pair_to_input(const Pass& pass, ConstView d_y, View d_x) const {
+  const Exec& exec = pass.exec;
+  Tensor spread = make_piece(pass, "d dropped input", DType::f32, d_x.columns());
+  Tensor low = make_piece(pass, "low rank", DType::f32, lora_a->shape[0]);
+  for_each_piece(pass, {.rate = dropout, .stream = dropout_stream}, [&](const Piece& piece) {
+    const View now = spread.view_rows(piece.rows), low_rows = low.view_rows(piece.rows);
+    ops::gemm(
+        exec,
+        {.a = d_y.view_rows(piece.begin, piece.rows), .b = lora_b->value.view(), .c = low_rows});
+    ops::gemm(exec,
+              {.a = low_rows, .b = lora_a->value.view(), .c = now, .alpha = pair_scale(pass)});
+    ops::dropout(exec, piece.dropout, now, now);
+    ops::add(exec, now, d_x.view_rows(piece.begin, piece.rows));
+  });
+}
+
+// Both halves pass through [rows, rank]: d_B = s d_y^T (x A^T), d_A = s (d_y B)^T x.
+void Linear::add_pair_gradients(const Pass& pass, ConstView d_y, ConstView x) const {
+  const Exec& exec = pass.exec;
   const int64_t rank = lora_a->shape[0];
-  Tensor low = exec.make(Account::workspace, "low rank", DType::f32, {capacity_rows, rank});
+  Tensor low = drops(pass) ? make_piece(pass, "low rank", DType::f32, rank)
+                           : pass.make_gradient("low rank", rank);
   const View low_rows = low.view_rows(x.rows());
   ops::gemm(exec, {.a = x, .b = lora_a->value.view(), .c = low_rows, .transpose_b = true});
   ops::gemm(exec, {.a = d_y,
                    .b = low_rows,
                    .c = lora_b->gradient.view(),
                    .transpose_a = true,
-                   .alpha = lora_scale,
+                   .alpha = pair_scale(pass),
                    .beta = 1});
   ops::gemm(exec, {.a = d_y, .b = lora_b->value.view(), .c = low_rows});
   ops::gemm(exec, {.a = low_rows,
                    .b = x,
                    .c = lora_a->gradient.view(),
                    .transpose_a = true,
-                   .alpha = lora_scale,
+                   .alpha = pair_scale(pass),
                    .beta = 1});
 }
 

@@ -45,13 +45,13 @@ double LossHead::chunks(const Pass& pass, ConstView normed, float scale, View d_
     const int64_t count = std::min(chunk, normed.rows() - begin);
     const ConstView x = normed.view_rows(begin, count);
     const View now = logits.view_rows(count);
-    vocabulary.forward(exec, x, now);
+    vocabulary.forward(pass, x, now);
     ops::cross_entropy(exec, pass.labels.view_rows(begin, count), scale, bool(d_normed), now,
                        row_loss.view_rows(count));
     loss += sum_on_host(exec, row_loss.view_rows(count));
     if (!d_normed) continue;
-    vocabulary.backward_input(exec, now, d_normed.view_rows(begin, count), false);
-    vocabulary.backward_parameters(exec, now, x, chunk);
+    vocabulary.backward_input(pass, now, d_normed.view_rows(begin, count), false);
+    vocabulary.backward_parameters(pass, now, x);
   }
   return loss;
 }
@@ -90,7 +90,7 @@ void LossHead::logits(const Pass& pass, ConstView hidden, View out) const {
   Tensor normed =
       exec.make(Account::workspace, "normed", pass.activation, {hidden.rows(), hidden.columns()});
   norm.forward(exec, hidden, normed.view(), rstd.view());
-  vocabulary.forward(exec, normed.view(), out);
+  vocabulary.forward(pass, normed.view(), out);
 }
 
 }  // namespace cairn

@@ -16,6 +16,8 @@ void for_each_tile(const Pass& pass, int64_t tile_size, const Body& body) {
     const int64_t first = std::min(begin, pass.tokens());
     tile.capacity.tokens = std::min(tile_size, pass.capacity.tokens - begin);
     tile.extent.tokens = std::min(tile_size, pass.tokens() - first);
+    tile.positions = pass.positions.view_rows(first, tile.tokens());
+    if (pass.samples) tile.samples = pass.samples.view_rows(first, tile.tokens());
     body(tile, first);
   }
 }
@@ -62,8 +64,8 @@ void Mlp::expand(const Pass& pass, MlpSaved& saved) const {
   const int64_t intermediate = gate.weight->shape[0];
   saved.gate = pass.make_activation("gate", intermediate);
   saved.up = pass.make_activation("up", intermediate);
-  gate.forward(pass.exec, pass.filled(saved.normed), pass.filled(saved.gate));
-  up.forward(pass.exec, pass.filled(saved.normed), pass.filled(saved.up));
+  gate.forward(pass, pass.filled(saved.normed), pass.filled(saved.gate));
+  up.forward(pass, pass.filled(saved.normed), pass.filled(saved.up));
 }
 
 void Mlp::multiply(const Pass& pass, MlpSaved& saved) const {
@@ -78,7 +80,7 @@ void Mlp::forward_rows(const Pass& pass, ConstView x, MlpSaved& saved, View y,
   expand(pass, saved);
   if (!reads_normed_trained() || dropped.has(Member::mlp_normed)) saved.normed.reset();
   if (y || down.trains()) multiply(pass, saved);
-  if (y) down.forward(pass.exec, pass.filled(saved.gated), y, x);
+  if (y) down.forward(pass, pass.filled(saved.gated), y, x);
   if (!down.trains() || dropped.has(Member::gated)) saved.gated.reset();
   if (!dropped.has(Member::gate_and_up)) return;
   saved.gate.reset();
@@ -94,30 +96,29 @@ void Mlp::restore(const Pass& pass, ConstView x, MlpSaved& saved) const {
 
 void Mlp::backward_rows(const Pass& pass, ConstView x, MlpSaved& saved, View d) const {
   const Exec& exec = pass.exec;
-  const int64_t capacity = pass.capacity.tokens;
   const int64_t intermediate = gate.weight->shape[0];
   restore(pass, x, saved);
   if (down.trains()) {
-    down.backward_parameters(exec, d, pass.filled(saved.gated), capacity);
+    down.backward_parameters(pass, d, pass.filled(saved.gated));
     saved.gated.reset();
   }
   Tensor d_up = pass.make_gradient("d up", intermediate);
   Tensor d_gate = pass.make_gradient("d gate", intermediate);
   const View up_rows = pass.filled(d_up), gate_rows = pass.filled(d_gate);
-  down.backward_input(exec, d, up_rows, false);  // the gradient of gated, turned into d_up in place
+  down.backward_input(pass, d, up_rows, false);  // the gradient of gated, turned into d_up in place
   ops::swiglu_backward(exec, up_rows, pass.filled(saved.gate), pass.filled(saved.up), gate_rows,
                        up_rows);
   saved.gate.reset();
   saved.up.reset();
 
   if (reads_normed_trained()) {
-    gate.backward_parameters(exec, gate_rows, pass.filled(saved.normed), capacity);
-    up.backward_parameters(exec, up_rows, pass.filled(saved.normed), capacity);
+    gate.backward_parameters(pass, gate_rows, pass.filled(saved.normed));
+    up.backward_parameters(pass, up_rows, pass.filled(saved.normed));
     saved.normed.reset();
   }
   Tensor d_normed = pass.make_gradient("d normed", x.columns());
-  gate.backward_input(exec, gate_rows, pass.filled(d_normed), false);
-  up.backward_input(exec, up_rows, pass.filled(d_normed), true);
+  gate.backward_input(pass, gate_rows, pass.filled(d_normed), false);
+  up.backward_input(pass, up_rows, pass.filled(d_normed), true);
   norm.backward(exec, pass.filled(d_normed), x, pass.filled(saved.rstd), d);
   saved.rstd.reset();
 }

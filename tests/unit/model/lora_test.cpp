@@ -116,12 +116,14 @@ TEST(Lora, its_config_is_read_back_as_it_was_written) {
   lora.rank = 4;
   lora.alpha = 3;
   lora.targets = {"o_proj", "q_proj"};
+  lora.dropout = 0.05;
   lora.rank_stabilized = true;
   lora.modules_to_save = {"embed_tokens", "lm_head"};
   const LoraSpec read = written_and_read(lora);
   EXPECT_EQ(read.rank, lora.rank);
   EXPECT_EQ(read.alpha, lora.alpha);
   EXPECT_EQ(read.targets, lora.targets);
+  EXPECT_EQ(read.dropout, lora.dropout);
   EXPECT_EQ(read.rank_stabilized, lora.rank_stabilized);
   EXPECT_EQ(read.modules_to_save, lora.modules_to_save);
   EXPECT_TRUE(written_and_read(LoraSpec()).modules_to_save.empty());
@@ -133,6 +135,7 @@ TEST(Lora, a_config_of_another_kind_is_refused_and_a_broken_one_named) {
   };
   EXPECT_THROW(written_and_read({}, with("use_dora", true)), UserError);
   EXPECT_THROW(written_and_read({}, with("ensure_weight_tying", true)), UserError);
+  EXPECT_THROW(written_and_read({}, with("lora_dropout", 1)), DamagedFile);
   EXPECT_THROW(written_and_read({}, with("use_rslora", "yes")), DamagedFile);
   EXPECT_THROW(written_and_read({}, with("modules_to_save", "lm_head")), DamagedFile);
   EXPECT_THROW(written_and_read({}, with("modules_to_save", {1})), DamagedFile);

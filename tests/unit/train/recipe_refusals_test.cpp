@@ -66,6 +66,7 @@ TEST(RecipeRefusals, a_wrong_type_or_range_says_what_is_expected) {
       {"lora_rank: 8.5", {"lora_rank", "an integer of at least 1", "'8.5'"}},
       {"lora_rank: 0", {"an integer of at least 1"}},
       {"loraplus_lr_ratio: 0", {"a number above 0"}},
+      {"lora_dropout: 1", {"a number from 0 up to but not including 1"}},
       {"lora_rank: [8]", {"a list"}},
       {"packing: 2", {"packing", "true or false", "'2'"}},
       {"bf16: maybe", {"true or false", "'maybe'"}},
@@ -135,7 +136,6 @@ TEST(RecipeRefusals, what_this_version_lacks_is_refused_by_name) {
       {"quantization_bit: 4\nquantization_type: fp4", {"'fp4'", "nf4"}},
       {"deepspeed: ds_z3_config.json", {"deepspeed", "one process"}},
       {"deepspeed: {stage: 3}", {"a mapping"}},
-      {"lora_dropout: 0.05", {"lora_dropout", "'0.05'"}},
       {"use_dora: true", {"use_dora", "plain LoRA"}},
       {"save_strategy: best", {"'best'", "no, steps, epoch"}},
       {"optimizer_place: paged", {"optimizer_place", "resident"}},
@@ -145,7 +145,7 @@ TEST(RecipeRefusals, what_this_version_lacks_is_refused_by_name) {
 TEST(RecipeRefusals, a_refused_key_is_taken_when_it_asks_for_what_happens_anyway) {
   EXPECT_EQ(
       refusal_of(
-          "streaming: false\nlora_dropout: 0\nfp16: false\ndeepspeed: null\n"
+          "streaming: false\nuse_galore: false\nfp16: false\ndeepspeed: null\n"
           "use_dora: false\ngradient_checkpointing: true\n"
           "disable_gradient_checkpointing: false\nmix_strategy: concat\nquantization_bit: null\n"),
       "(read)");

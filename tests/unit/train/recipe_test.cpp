@@ -219,8 +219,10 @@ TEST(Recipe, printing_and_reading_back_gives_the_same_recipe) {
 
 TEST(Recipe, every_option_of_an_adapter_is_printed_and_read_back) {
   const Recipe recipe = parsed(
-      "use_rslora: true\nloraplus_lr_ratio: 16\nadditional_target: embed_tokens,lm_head\n"
+      "lora_dropout: 0.05\nuse_rslora: true\nloraplus_lr_ratio: 16\nadditional_target: "
+      "embed_tokens,lm_head\n"
       "upcast_layernorm: true\n");
+  EXPECT_EQ(recipe.method.lora_dropout, 0.05);
   EXPECT_EQ(recipe.method.loraplus_lr_ratio, 16);
   EXPECT_EQ(recipe.method.additional_target, (Names{"embed_tokens", "lm_head"}));
   EXPECT_TRUE(recipe.notes.empty());
