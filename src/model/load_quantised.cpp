@@ -172,7 +172,7 @@ void write_quant_tables(const Exec& exec, Model& model) {
   device.copy_to_device(exec.stream, kNf4Table.data(), tables.codes.view().data(),
                         tables.codes.bytes());
   if (!tables.nested) return;
-  const std::array<float, 256> map = make_signed_dynamic_map();
+  const DynamicMap& map = signed_dynamic_map();
   device.copy_to_device(exec.stream, map.data(), tables.nested.view().data(),
                         tables.nested.bytes());
 }

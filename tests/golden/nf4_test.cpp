@@ -102,7 +102,7 @@ TEST(Nf4Golden, second_level_equals_the_rule_of_bitsandbytes) {
     SCOPED_TRACE(name);
     std::vector<float> absmax = golden.floats(name + ".absmax");
     std::vector<float> table = golden.floats("dynamic.table");
-    const auto map = make_signed_dynamic_map();
+    const DynamicMap& map = signed_dynamic_map();
     for (size_t i = 0; i < table.size(); ++i)
       EXPECT_NEAR(map[i], table[i], 4 * unit_roundoff(DType::f32) * std::abs(table[i]));
     std::vector<uint8_t> codes(absmax.size());

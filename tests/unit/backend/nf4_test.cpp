@@ -76,7 +76,7 @@ struct Quantised {
   std::vector<float> absmax, nested_absmax, offset = {0};
   std::vector<float> table{kNf4Table.begin(), kNf4Table.end()};
   std::vector<float> nested_table = [] {
-    const auto map = make_signed_dynamic_map();
+    const DynamicMap& map = signed_dynamic_map();
     return std::vector<float>(map.begin(), map.end());
   }();
   QuantState quant;
@@ -146,7 +146,7 @@ TEST(QuantisedWeights, published_absmax_have_their_codes) {
   std::vector<float> absmax = {1.96875f, 1, 0.5f, 0.25f, 0.75f, 1.5f};
   std::vector<uint8_t> codes(6);
   std::vector<float> nested(1), offset(1), table(256);
-  const auto map = make_signed_dynamic_map();
+  const DynamicMap& map = signed_dynamic_map();
   std::copy(map.begin(), map.end(), table.begin());
   CpuKernels(1).nest_absmax({}, view_of(absmax), view_of(table), view_of(codes, DType::u8, {6}),
                             view_of(nested), view_of(offset));
