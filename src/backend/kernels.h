@@ -69,6 +69,21 @@ struct AdamW {
   float gradient_scale = 1;                          // clipping
   bool stochastic_rounding = false;  // of a bf16 v, and of a bf16 weight without master
   uint64_t seed = 0, stream = 0;     // key of that rounding: (seed, step, parameter)
+  int64_t first = 0;  // element of the parameter that the views begin at, a multiple of 256
+};
+
+// Values in 8 bits: codes of a dynamic map (numeric/dynamic_map.h), a scale for each block of 256.
+struct BlockCodes {
+  View codes;   // [n] u8
+  View scales;  // [ceil(n / 256)] f32, the largest magnitude of each block
+};
+
+struct Sgd {
+  float learning_rate = 0, weight_decay = 0;
+  float gradient_scale = 1;          // clipping
+  bool stochastic_rounding = false;  // of a bf16 weight without master
+  uint64_t seed = 0, stream = 0;     // as in AdamW
+  int64_t first = 0;
 };
 
 struct RandomFill {
@@ -167,6 +182,15 @@ class Kernels {
   // master may be empty: then `weight` itself is updated. m and v are f32 or bf16.
   virtual void adamw(Stream, const AdamW&, ConstView gradient, View weight, View master, View m,
                      View v) = 0;
+  // The same with moments in 8 bits: m by the signed map, v by the unsigned one. An element whose
+  // gradient, or its square, is not finite keeps its weight and starts its moments anew at 0.
+  virtual void adamw_8bit(Stream, const AdamW&, ConstView gradient, View weight, View master,
+                          const BlockCodes& m, const BlockCodes& v) = 0;
+  // weight -= learning_rate * (gradient + weight_decay * weight).
+  virtual void sgd(Stream, const Sgd&, ConstView gradient, View weight, View master) = 0;
+  // f32 to and from 8 bits, by the signed map or the unsigned one.
+  virtual void encode_blocks(Stream, bool is_signed, ConstView in, const BlockCodes& out) = 0;
+  virtual void decode_blocks(Stream, bool is_signed, const BlockCodes& in, View out) = 0;
 };
 
 }  // namespace cairn

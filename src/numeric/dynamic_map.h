@@ -17,6 +17,9 @@ const DynamicMap& unsigned_dynamic_map();
 
 inline constexpr int32_t kSignedZero = 127;
 
+// Elements that share a scale.
+inline constexpr int64_t kCodedBlock = 256;
+
 // A table that finds the rank of a magnitude in [0, 1] among the values of a map that are not
 // negative, without a search. The upper 16 bits of an f32 are a cell: an octave cut into 128. No
 // cell holds two borders between ranks, so the lower 16 bits beside one border decide.
@@ -51,7 +54,9 @@ const DynamicRanks& unsigned_dynamic_ranks();
 inline uint8_t nearest_signed_code(float value) {
   const int32_t rank = signed_dynamic_ranks().rank(value < 0 ? -value : value);
   if (!(value < 0)) return static_cast<uint8_t>(kSignedZero + rank);
-  return static_cast<uint8_t>(kSignedZero - (rank < 1 ? 1 : rank > kSignedZero ? kSignedZero : rank));
+  return static_cast<uint8_t>(kSignedZero - (rank < 1             ? 1
+                                             : rank > kSignedZero ? kSignedZero
+                                                                  : rank));
 }
 // `value` in [0, 1].
 inline uint8_t nearest_unsigned_code(float value) {

@@ -39,4 +39,19 @@ inline void check_float(std::string_view op, std::string_view name, ConstView vi
               "[{}] wanted {} in f32 or bf16, got {}", op, name, name_of(view.dtype()));
 }
 
+// What every update of a parameter works on: gradient and weight f32 or bf16, master f32 or empty,
+// all of one size. `first` keys the rounding, which comes in groups.
+inline void check_trained(std::string_view op, ConstView gradient, ConstView weight,
+                          ConstView master, int64_t first) {
+  check_float(op, "gradient", gradient);
+  check_float(op, "weight", weight);
+  check_elements(op, "gradient", gradient, weight.elements());
+  if (master) {
+    check_dtype(op, "master", master, DType::f32);
+    check_elements(op, "master", master, weight.elements());
+  }
+  CAIRN_CHECK(first % 256 == 0, "[{}] wanted a first element at a multiple of 256, got {}", op,
+              first);
+}
+
 }  // namespace cairn::ops

@@ -50,8 +50,9 @@ class HostTensor {
         return write(i, value);
       case DType::i32:
         return write(i, static_cast<int32_t>(value));
-      case DType::f16:
       case DType::u8:
+        return write(i, static_cast<uint8_t>(value));
+      case DType::f16:
       case DType::u4:
         CAIRN_CHECK(false, "[host tensor] wanted a number to store, got {}", name_of(dtype_));
     }

@@ -11,22 +11,11 @@
 // Then what is compiled for each of them.
 #include "backend/cpu/adamw.h"
 #include "backend/cpu/cpu_kernels.h"
-#include "backend/cpu/floats-inl.h"
+#include "backend/cpu/noise-inl.h"
 #include "backend/cpu/parallel.h"
-#include "backend/cpu/philox-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace cairn::cpu::HWY_NAMESPACE {
-
-// Truncated after 16 random bits were added below the last place; infinities and NaN stay.
-HWY_INLINE V32 round_at_random(V32 value, W32 noise) {
-  const U32 words;
-  const auto bits = hn::BitCast(words, value);
-  const auto exponent = hn::Set(words, 0x7f800000u);
-  const auto special = hn::Eq(hn::And(bits, exponent), exponent);
-  const auto moved = hn::And(hn::Add(bits, noise), hn::Set(words, 0xffff0000u));
-  return hn::BitCast(F32(), hn::IfThenElse(special, bits, moved));
-}
 
 template <typename Extent>
 HWY_INLINE void update(const AdamW& settings, const AdamWParameter& p, int64_t i, Extent extent,
@@ -65,16 +54,9 @@ void update_range(const AdamW& settings, const AdamWParameter& p, int64_t begin,
     });
     return;
   }
-  // One vector of draws gives four vectors of noise. Chunks begin at a multiple of that.
-  uint32_t words[4 * hn::MaxLanes(U32())];
-  const auto lanes = static_cast<int64_t>(hn::Lanes(U32()));
-  for (int64_t i = begin; i < end; i += 4 * lanes) {
-    philox_words(settings.seed, settings.stream, static_cast<uint64_t>(i / 4), words);
-    for_each_vector(i, std::min(end, i + 4 * lanes), [&](int64_t j, auto extent) HWY_ATTR {
-      update(settings, p, j, extent, weight_at_random, v_at_random,
-             hn::LoadU(U32(), words + (j - i)));
-    });
-  }
+  for_each_noisy_vector(settings, begin, end, [&](int64_t i, auto extent, W32 noise) HWY_ATTR {
+    update(settings, p, i, extent, weight_at_random, v_at_random, noise);
+  });
 }
 
 }  // namespace cairn::cpu::HWY_NAMESPACE

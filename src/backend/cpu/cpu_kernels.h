@@ -55,6 +55,11 @@ class CpuKernels : public Kernels {
   void sum_of_squares(Stream, ConstView in, View out, View scratch) override;
   void adamw(Stream, const AdamW&, ConstView gradient, View weight, View master, View m,
              View v) override;
+  void adamw_8bit(Stream, const AdamW&, ConstView gradient, View weight, View master,
+                  const BlockCodes& m, const BlockCodes& v) override;
+  void sgd(Stream, const Sgd&, ConstView gradient, View weight, View master) override;
+  void encode_blocks(Stream, bool is_signed, ConstView in, const BlockCodes& out) override;
+  void decode_blocks(Stream, bool is_signed, const BlockCodes& in, View out) override;
 
  private:
   int threads_;

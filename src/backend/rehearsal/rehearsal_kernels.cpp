@@ -147,7 +147,27 @@ void RehearsalKernels::sum_of_squares(Stream, ConstView in, View out, View) {
 }
 void RehearsalKernels::adamw(Stream, const AdamW&, ConstView gradient, View weight, View master,
                              View m, View v) {
-  count_bytes(gradient, weight, m, m, v, v);
+  count_trained(gradient, weight, master);
+  count_bytes(m, m, v, v);
+}
+void RehearsalKernels::adamw_8bit(Stream, const AdamW&, ConstView gradient, View weight,
+                                  View master, const BlockCodes& m, const BlockCodes& v) {
+  count_trained(gradient, weight, master);
+  for (const BlockCodes* codes : {&m, &m, &v, &v}) count_bytes(codes->codes, codes->scales);
+}
+void RehearsalKernels::sgd(Stream, const Sgd&, ConstView gradient, View weight, View master) {
+  count_trained(gradient, weight, master);
+}
+void RehearsalKernels::encode_blocks(Stream, bool, ConstView in, const BlockCodes& out) {
+  count_bytes(in, out.codes, out.scales);
+}
+void RehearsalKernels::decode_blocks(Stream, bool, const BlockCodes& in, View out) {
+  count_bytes(in.codes, in.scales, out);
+}
+
+// A weight is read and written, or written from its master, which is.
+void RehearsalKernels::count_trained(ConstView gradient, View weight, View master) {
+  count_bytes(gradient, weight);
   if (master)
     count_bytes(master, master);
   else

@@ -58,6 +58,11 @@ class RehearsalKernels : public Kernels {
   void sum_of_squares(Stream, ConstView in, View out, View scratch) override;
   void adamw(Stream, const AdamW&, ConstView gradient, View weight, View master, View m,
              View v) override;
+  void adamw_8bit(Stream, const AdamW&, ConstView gradient, View weight, View master,
+                  const BlockCodes& m, const BlockCodes& v) override;
+  void sgd(Stream, const Sgd&, ConstView gradient, View weight, View master) override;
+  void encode_blocks(Stream, bool is_signed, ConstView in, const BlockCodes& out) override;
+  void decode_blocks(Stream, bool is_signed, const BlockCodes& in, View out) override;
 
   const Work& work() const { return work_; }
   void reset_work() { work_ = {}; }
@@ -67,6 +72,7 @@ class RehearsalKernels : public Kernels {
   void count_bytes(const Views&... views) {
     work_.bytes_moved += (static_cast<double>(views.bytes()) + ...);
   }
+  void count_trained(ConstView gradient, View weight, View master);
 
   std::unique_ptr<Kernels> target_;
   Work work_;

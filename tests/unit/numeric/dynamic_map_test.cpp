@@ -81,12 +81,10 @@ TEST(DynamicMap, nearest_code_is_right_in_every_cell_and_for_random_values) {
   for (uint32_t cell = 0; cell < DynamicRanks::kCells - 1; ++cell)
     for (const uint32_t low : {0u, 1u, 0x8000u, 0xffffu})
       for (const float sign : {1.0f, -1.0f})
-        expect_nearest(sign *
-                       std::bit_cast<float>((cell + DynamicRanks::kFirstCell) << 16 | low));
+        expect_nearest(sign * std::bit_cast<float>((cell + DynamicRanks::kFirstCell) << 16 | low));
   const Random random(5, 1);
   for (uint64_t i = 0; i < 40000; ++i)
-    expect_nearest((2 * random.uniform(2 * i) - 1) *
-                   std::exp2(-25 * random.uniform(2 * i + 1)));
+    expect_nearest((2 * random.uniform(2 * i) - 1) * std::exp2(-25 * random.uniform(2 * i + 1)));
 }
 
 TEST(DynamicMap, a_negative_value_keeps_its_sign_and_a_map_value_its_code) {
