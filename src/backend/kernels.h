@@ -72,7 +72,8 @@ struct AdamW {
   int64_t first = 0;  // element of the parameter that the views begin at, a multiple of 256
 };
 
-// Values in 8 bits: codes of a dynamic map (numeric/dynamic_map.h), a scale for each block of 256.
+// Values in 8 bits: codes of a dynamic map (numeric/dynamic_map.h), a scale for each block.
+inline constexpr int64_t kCodedBlock = 256;
 struct BlockCodes {
   View codes;   // [n] u8
   View scales;  // [ceil(n / 256)] f32, the largest magnitude of each block

@@ -85,6 +85,7 @@ Model::Model(const ModelSpec& spec) : spec_(spec) {
               "[model] wanted quantised weights to be frozen, got weights that are trained");
   const ModelConfig& config = spec_.config;
   embedding_ = declare("model.embed_tokens.weight", {config.vocab, config.hidden}, true);
+  embedding_->embedding = true;
   for (int64_t i = 0; i < config.num_layers; ++i) blocks_.push_back(declare_block(i));
   declare_head();
   if (spec_.lora) check_saved_beside(*spec_.lora, parameters_);

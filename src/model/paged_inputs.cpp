@@ -48,11 +48,7 @@ PagedInputs::~PagedInputs() {
   }
 }
 
-std::byte* PagedInputs::aligned(Stage& stage) const {
-  const auto address = static_cast<int64_t>(
-      reinterpret_cast<uintptr_t>(stage.memory.view().data()) % kPageAlignment);
-  return stage.memory.view().data() + (address == 0 ? 0 : kPageAlignment - address);
-}
+std::byte* PagedInputs::aligned(Stage& stage) { return align_to_page(stage.memory.view().data()); }
 
 void PagedInputs::store(size_t block, ConstView input) {
   Stage& stage = stage_of(block);

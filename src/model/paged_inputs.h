@@ -39,7 +39,7 @@ class PagedInputs {
   static constexpr size_t kNone = SIZE_MAX;
 
   Stage& stage_of(size_t block) { return stages_[slots_[block] % 2]; }
-  std::byte* aligned(Stage& stage) const;
+  static std::byte* aligned(Stage& stage);
   int64_t offset_of(size_t block) const {
     return static_cast<int64_t>(slots_[block]) * slot_bytes_;
   }

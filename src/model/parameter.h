@@ -20,6 +20,7 @@ struct Parameter {
   bool saved_beside = false;       // trained in full beside the pairs, and saved in their file
   std::string starts_as;           // the name in the model's files, if it is another's
   double learning_rate_scale = 1;  // times the run's rate
+  bool embedding = false;          // a table whose rows are looked up
   Tensor value;
   QuantScales scales;  // empty unless the storage is u4
   QuantState quant;    // the same as kernels take it, with the model's tables

@@ -17,9 +17,6 @@ const DynamicMap& unsigned_dynamic_map();
 
 inline constexpr int32_t kSignedZero = 127;
 
-// Elements that share a scale.
-inline constexpr int64_t kCodedBlock = 256;
-
 // A table that finds the rank of a magnitude in [0, 1] among the values of a map that are not
 // negative, without a search. The upper 16 bits of an f32 are a cell: an octave cut into 128. No
 // cell holds two borders between ranks, so the lower 16 bits beside one border decide.

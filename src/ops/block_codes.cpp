@@ -1,7 +1,6 @@
 #include "ops/block_codes.h"
 
 #include "base/bytes.h"
-#include "numeric/dynamic_map.h"
 #include "ops/check.h"
 
 namespace cairn::ops {

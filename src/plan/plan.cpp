@@ -23,6 +23,25 @@ std::string explain_policy(const Plan& plan) {
   return fmt::format("gradient checkpointing is '{}'", words);
 }
 
+void explain_states(Plan& plan) {
+  const StateSummary& states = plan.rehearsal.states;
+  if (states.elements_8bit > 0)
+    plan.why.push_back(fmt::format(
+        "the optimizer keeps {} parameters in 8 bits, {:.3f} bytes each, and {} in 32 bits: "
+        "embeddings and tensors under {} elements",
+        states.elements_8bit, states.bytes_per_8bit_parameter(), states.elements_wider,
+        kLeast8BitElements));
+  const OptimizerSettings& optimizer = plan.spec.optimizer;
+  if (optimizer.place != StatePlace::paged) return;
+  plan.why.push_back(
+      states.page_bytes == 0
+          ? fmt::format("paged states all fit into page_resident, {}: nothing moves",
+                        format_bytes(optimizer.page_resident))
+          : fmt::format("{} of states live in the page file and pass once a step, there and back, "
+                        "through page_resident, {}",
+                        format_bytes(states.page_bytes), format_bytes(optimizer.page_resident)));
+}
+
 void explain(Plan& plan) {
   const auto& accounts = plan.rehearsal.snapshot.accounts_at_peak();
   const auto largest =
@@ -32,6 +51,7 @@ void explain(Plan& plan) {
                   name_of(plan.rehearsal.snapshot.peak_phase[static_cast<size_t>(Place::device)]),
                   name_of(kAccounts[largest]), format_bytes(accounts[largest])));
   plan.why.push_back(explain_policy(plan));
+  explain_states(plan);
   if (plan.spec.model.attention == AttentionKind::materialised)
     plan.why.push_back(
         "flash_attn: disabled keeps the probabilities of every head: its memory grows with the "

@@ -47,6 +47,7 @@ Rehearsal rehearse(const TrainSpec& spec, int64_t accumulation, const TargetProf
     Trainer trainer(*backend, arena, spec, &backend->pages());
     trainer.load({}, true);
     rehearsal.resident_bytes = ledger.current();
+    rehearsal.states = trainer.optimizer().summary();
 
     rehearsal.step_work = rehearse_step(trainer, *backend, spec.capacity, accumulation);
     rehearsal.step_seconds = rehearsal.step_work.seconds(profile);

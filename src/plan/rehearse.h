@@ -15,6 +15,7 @@ struct Rehearsal {
   Layout layout;
   Work step_work;  // of one optimizer step
   double step_seconds = 0;
+  StateSummary states;         // of the optimizer
   int64_t resident_bytes = 0;  // charged from load to the end: weights, gradients, states, tables
 
   int64_t arena_bytes() const { return layout.arena_bytes; }

@@ -37,12 +37,13 @@ bool is_due(IntervalStrategy strategy, double interval, int64_t step, const Samp
   return false;
 }
 
-// The page file of block inputs, if the policy moves any.
+// The page file of block inputs and states, if any may move.
 std::unique_ptr<PageFile> open_pages(const PreparedRun& run) {
   const CheckpointPolicy& policy = run.spec.checkpointing;
-  if (std::none_of(policy.begin(), policy.end(),
-                   [](const BlockPolicy& block) { return block.first == Keep::paged_input; }))
-    return nullptr;
+  const bool inputs = std::any_of(policy.begin(), policy.end(), [](const BlockPolicy& block) {
+    return block.first == Keep::paged_input;
+  });
+  if (!inputs && run.spec.optimizer.place == StatePlace::resident) return nullptr;
   const std::string& folder = run.recipe.memory.page_dir;
   return std::make_unique<PageFile>(folder.empty() ? run.recipe.output.output_dir : folder);
 }

@@ -120,6 +120,33 @@ Capacity make_full_capacity(int64_t batch_size, int64_t sequence) {
   return capacity;
 }
 
+OptimizerSettings make_optimizer_settings(const Recipe& recipe) {
+  OptimizerSettings settings;
+  switch (recipe.train.optim) {
+    case OptimizerType::adamw_torch:
+    case OptimizerType::adamw_torch_fused:
+      break;
+    case OptimizerType::adamw_8bit:
+    case OptimizerType::paged_adamw_8bit:
+      settings.coding = StateCoding::blocks_8bit;
+      break;
+    case OptimizerType::paged_adamw_32bit:
+      settings.coding = StateCoding::f32;
+      break;
+    case OptimizerType::sgd:
+      settings.rule = OptimizerRule::sgd;
+      break;
+  }
+  settings.place = recipe.memory.optimizer_place;
+  settings.page_resident = recipe.memory.page_resident;
+  settings.beta1 = recipe.train.adam_beta1;
+  settings.beta2 = recipe.train.adam_beta2;
+  settings.epsilon = recipe.train.adam_epsilon;
+  settings.weight_decay = recipe.train.weight_decay;
+  settings.seed = static_cast<uint64_t>(recipe.train.seed);
+  return settings;
+}
+
 TrainSpec make_train_spec(const Recipe& recipe, const ModelConfig& config) {
   TrainSpec spec;
   spec.model.config = config;
@@ -155,11 +182,7 @@ TrainSpec make_train_spec(const Recipe& recipe, const ModelConfig& config) {
   spec.checkpointing = make_policy(
       recipe.memory.checkpointing.is_auto() ? PolicyChoice() : recipe.memory.checkpointing,
       config.num_layers);
-  spec.optimizer.beta1 = recipe.train.adam_beta1;
-  spec.optimizer.beta2 = recipe.train.adam_beta2;
-  spec.optimizer.epsilon = recipe.train.adam_epsilon;
-  spec.optimizer.weight_decay = recipe.train.weight_decay;
-  spec.optimizer.seed = static_cast<uint64_t>(recipe.train.seed);
+  spec.optimizer = make_optimizer_settings(recipe);
   spec.max_grad_norm = recipe.train.max_grad_norm;
   spec.seed = static_cast<uint64_t>(recipe.train.seed);
   spec.capacity =

@@ -13,13 +13,22 @@
 
 #include "model/checkpoint_policy.h"
 #include "model/trained_precision.h"
+#include "train/optimizers/optimizer_settings.h"
 
 namespace cairn {
 
 enum class FinetuningType : uint8_t { lora, full };
 enum class Stage : uint8_t { sft };
 enum class SchedulerType : uint8_t { linear, cosine, constant, constant_with_warmup };
-enum class OptimizerType : uint8_t { adamw_torch, adamw_torch_fused };  // the same arithmetic
+// The first two are one. What a name says of place and coding are keys of their own below.
+enum class OptimizerType : uint8_t {
+  adamw_torch,
+  adamw_torch_fused,
+  adamw_8bit,
+  paged_adamw_8bit,
+  paged_adamw_32bit,
+  sgd
+};
 // When to evaluate, to save.
 enum class IntervalStrategy : uint8_t { no, steps, epoch };
 // All tiled and exact but `disabled`, which keeps every probability.
@@ -37,6 +46,7 @@ std::string_view name_of(TrainedPrecision precision);
 std::string_view name_of(FlashAttention attention);
 std::string_view name_of(QuantizationMethod method);
 std::string_view name_of(QuantizationType type);
+std::string_view name_of(StatePlace place);
 
 struct ModelRecipe {
   std::string model_name_or_path;
@@ -124,13 +134,15 @@ struct OutputRecipe {
 };
 
 struct MemoryRecipe {
-  std::optional<int64_t> memory_budget;  // bytes
-  PolicyChoice checkpointing;            // key "gradient_checkpointing"
-  int64_t loss_chunk = 0;                // tokens; 0: auto
-  int64_t mlp_tile = 0;                  // tokens; 0: auto
-  std::string page_dir;                  // empty: output_dir
-  std::string device = "auto";           // auto, cpu, cuda, cuda:N
-  int64_t threads = 0;                   // 0: auto
+  std::optional<int64_t> memory_budget;               // bytes
+  PolicyChoice checkpointing;                         // key "gradient_checkpointing"
+  int64_t loss_chunk = 0;                             // tokens; 0: auto
+  int64_t mlp_tile = 0;                               // tokens; 0: auto
+  StatePlace optimizer_place = StatePlace::resident;  // resolved: paged if optim is
+  int64_t page_resident = kDefaultPageResident;       // bytes of paged things that stay in memory
+  std::string page_dir;                               // empty: output_dir
+  std::string device = "auto";                        // auto, cpu, cuda, cuda:N
+  int64_t threads = 0;                                // 0: auto
   bool operator==(const MemoryRecipe&) const = default;
 };
 

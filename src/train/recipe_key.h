@@ -78,7 +78,8 @@ void refuse_not_taken(std::string_view key, const Given& given) {
   if (!given.is_scalar()) return;
   const EnumWords<E>& words = words_of(E{});
   for (std::string_view word : words.not_taken)
-    if (given.text == word) throw_not_taken(key, given, list_of_taken(words), words.instead);
+    if (given.text == word)
+      throw_not_taken(key, given, list_of_taken(words), words.instead_of(word));
 }
 
 template <typename T>

@@ -27,21 +27,23 @@ RecipeKey honoured_or_auto(const std::string& name, Subject Recipe::*subject,
   return key;
 }
 
-RecipeKey memory_budget_key() {
+// An amount of memory of at least 1 MiB.
+template <typename T>
+RecipeKey bytes_key(const std::string& name, T MemoryRecipe::*member) {
   RecipeKey key;
-  key.name = "memory_budget";
+  key.name = name;
   key.expected = "an amount of memory of at least 1MiB, such as 24GiB or 800MiB";
-  key.read = [expected = key.expected](Recipe& recipe, const Given& given) {
+  key.read = [=, expected = key.expected](Recipe& recipe, const Given& given) {
     int64_t bytes = 0;
     try {
       if (given.is_scalar()) bytes = parse_bytes(given.text);
     } catch (const UserError&) {
       // Falls short of the range below, whose sentence names the key as well.
     }
-    if (bytes < kMiB) throw_wrong_value("memory_budget", expected, given);
-    recipe.memory.memory_budget = bytes;
+    if (bytes < kMiB) throw_wrong_value(name, expected, given);
+    recipe.memory.*member = bytes;
   };
-  key.write = [](const Recipe& recipe) { return written_value(recipe.memory.memory_budget); };
+  key.write = [=](const Recipe& recipe) { return written_value(recipe.memory.*member); };
   return key;
 }
 
@@ -86,12 +88,14 @@ Range<std::string> device_range() {
 
 std::vector<RecipeKey> memory_keys() {
   const auto memory = &Recipe::memory;
-  return {memory_budget_key(),
+  return {bytes_key("memory_budget", &MemoryRecipe::memory_budget),
           gradient_checkpointing_key(),
           switch_key("disable_gradient_checkpointing", disable_checkpointing),
           switch_key("use_unsloth_gc", offload_inputs),
           honoured_or_auto("loss_chunk", memory, &MemoryRecipe::loss_chunk, kMostBatchTokens),
           honoured_or_auto("mlp_tile", memory, &MemoryRecipe::mlp_tile, kMostBatchTokens),
+          honoured("optimizer_place", memory, &MemoryRecipe::optimizer_place),
+          bytes_key("page_resident", &MemoryRecipe::page_resident),
           honoured("page_dir", memory, &MemoryRecipe::page_dir),
           honoured("device", memory, &MemoryRecipe::device, device_range()),
           honoured_or_auto("threads", memory, &MemoryRecipe::threads, kMostThreads)};

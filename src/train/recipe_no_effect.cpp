@@ -173,13 +173,11 @@ void add_train_keys(std::vector<RecipeKey>& keys) {
   add({"hub_private_repo"}, boolean, "it belongs to push_to_hub");
 }
 
-void add_memory_and_generate_keys(std::vector<RecipeKey>& keys) {
+void add_generate_keys(std::vector<RecipeKey>& keys) {
   const auto add = [&](std::string_view subject, RecipeKey key) {
     key.subject = subject;
     keys.push_back(std::move(key));
   };
-  const std::string paging = "it belongs to optimizer_place: paged and weights_place: paged";
-  add("memory", no_effect("page_resident", anything, paging));
   add("generate", no_effect("max_length", integer, "max_new_tokens says how much to generate"));
   add("generate", no_effect("length_penalty", number, "it belongs to num_beams"));
   add("generate", no_effect("skip_special_tokens", boolean, "special tokens are never printed"));
@@ -193,7 +191,7 @@ std::vector<RecipeKey> no_effect_keys() {
   add_method_keys(keys);
   add_data_keys(keys);
   add_train_keys(keys);
-  add_memory_and_generate_keys(keys);
+  add_generate_keys(keys);
   return keys;
 }
 

@@ -85,12 +85,10 @@ std::vector<RecipeKey> train_keys() {
 }
 
 std::vector<RecipeKey> refused_memory_keys() {
-  const std::string resident = "states and weights stay in memory here";
   return {
       refused_unless("optimizer_in_backward", false,
                      "leave it out: the optimizer steps after the backward pass"),
-      refused_unless("optimizer_place", std::string("resident"), resident),
-      refused_unless("weights_place", std::string("resident"), resident),
+      refused_unless("weights_place", std::string("resident"), "weights stay in memory here"),
   };
 }
 

@@ -29,6 +29,10 @@ bool is_on(const GivenKeys& keys, std::string_view name) {
   return given && read_value(*given, on) && on;
 }
 
+bool is_paged(OptimizerType optim) {
+  return optim == OptimizerType::paged_adamw_8bit || optim == OptimizerType::paged_adamw_32bit;
+}
+
 void check_memory(const Recipe& recipe, const GivenKeys& keys) {
   const Given* policy = find_given(keys, "gradient_checkpointing");
   bool on = false;
@@ -42,6 +46,9 @@ void check_memory(const Recipe& recipe, const GivenKeys& keys) {
             "use_unsloth_gc asks for gradient_checkpointing: offload, and another key for another "
             "policy; keep one");
   const TrainRecipe& train = recipe.train;
+  refuse_if(is_paged(train.optim) && recipe.memory.optimizer_place == StatePlace::resident,
+            "optim asks for paged states and optimizer_place for resident ones; keep one: "
+            "adamw_8bit and adamw_torch are the same optimizers with states in memory");
   const Given* precision = find_given(keys, "trained_precision");
   refuse_if(precision && precision->text != "pure_bf16" && is_on(keys, "pure_bf16"),
             "pure_bf16 and trained_precision contradict each other; keep one: trained_precision: "
@@ -107,6 +114,8 @@ void resolve_recipe(Recipe& recipe, const GivenKeys& keys) {
   if (recipe.memory.memory_budget && !is_given(keys, "gradient_checkpointing") &&
       !is_given(keys, "disable_gradient_checkpointing") && !is_given(keys, "use_unsloth_gc"))
     recipe.memory.checkpointing = *parse_policy("auto");
+  if (is_paged(train.optim) && !is_given(keys, "optimizer_place"))
+    recipe.memory.optimizer_place = StatePlace::paged;
   if (recipe.data.neat_packing) recipe.data.packing = true;
   // Weights trained in bf16 make no sense of activations in f32.
   if (train.trained_precision == TrainedPrecision::pure_bf16) train.bf16 = true;
@@ -138,6 +147,14 @@ void note_overridden_keys(Recipe& recipe, const GivenKeys& keys) {
           "num_train_epochs", "max_steps overrides it");
   note_if(train.warmup_steps > 0 && train.warmup_ratio > 0, "warmup_ratio",
           "warmup_steps overrides it");
+  note_if(recipe.memory.optimizer_place != StatePlace::paged &&
+              recipe.memory.page_resident != defaults.memory.page_resident,
+          "page_resident", "nothing is paged: optimizer_place is resident");
+  const bool sgd = train.optim == OptimizerType::sgd;
+  const char* momentless = "optim: sgd has no moments";
+  note_if(sgd && train.adam_beta1 != defaults.train.adam_beta1, "adam_beta1", momentless);
+  note_if(sgd && train.adam_beta2 != defaults.train.adam_beta2, "adam_beta2", momentless);
+  note_if(sgd && train.adam_epsilon != defaults.train.adam_epsilon, "adam_epsilon", momentless);
   const bool warms_up = train.warmup_steps > 0 || train.warmup_ratio > 0;
   const bool constant = train.lr_scheduler_type == SchedulerType::constant;
   note_if(warms_up && constant, train.warmup_steps > 0 ? "warmup_steps" : "warmup_ratio",

@@ -42,54 +42,6 @@ const EnumWords<SchedulerType>& words_of(SchedulerType) {
   return words;
 }
 
-const EnumWords<OptimizerType>& words_of(OptimizerType) {
-  static const EnumWords<OptimizerType> words = {
-      {{"adamw_torch", OptimizerType::adamw_torch},
-       {"adamw_torch_fused", OptimizerType::adamw_torch_fused}},
-      {"adamw_hf",
-       "adamw_torch_xla",
-       "adamw_torch_npu_fused",
-       "adamw_apex_fused",
-       "adafactor",
-       "adamw_anyprecision",
-       "adamw_torch_4bit",
-       "adamw_torch_8bit",
-       "ademamix",
-       "sgd",
-       "adagrad",
-       "adamw_bnb_8bit",
-       "adamw_8bit",
-       "ademamix_8bit",
-       "lion_8bit",
-       "lion_32bit",
-       "paged_adamw_32bit",
-       "paged_adamw_8bit",
-       "paged_ademamix_32bit",
-       "paged_ademamix_8bit",
-       "paged_lion_32bit",
-       "paged_lion_8bit",
-       "rmsprop",
-       "rmsprop_bnb",
-       "rmsprop_bnb_8bit",
-       "rmsprop_bnb_32bit",
-       "galore_adamw",
-       "galore_adamw_8bit",
-       "galore_adafactor",
-       "galore_adamw_layerwise",
-       "galore_adamw_8bit_layerwise",
-       "galore_adafactor_layerwise",
-       "lomo",
-       "adalomo",
-       "grokadamw",
-       "schedule_free_radam",
-       "schedule_free_adamw",
-       "schedule_free_sgd",
-       "apollo_adamw",
-       "apollo_adamw_layerwise"},
-      "the nearest is adamw_torch, with two moments in f32, 8 bytes a trained parameter"};
-  return words;
-}
-
 const EnumWords<IntervalStrategy>& words_of(IntervalStrategy) {
   static const EnumWords<IntervalStrategy> words = {{{"no", IntervalStrategy::no},
                                                      {"steps", IntervalStrategy::steps},
@@ -135,6 +87,12 @@ const EnumWords<QuantizationType>& words_of(QuantizationType) {
   return words;
 }
 
+const EnumWords<StatePlace>& words_of(StatePlace) {
+  static const EnumWords<StatePlace> words = {
+      {{"resident", StatePlace::resident}, {"paged", StatePlace::paged}}, {}, ""};
+  return words;
+}
+
 std::string_view name_of(Stage stage) { return word_for(stage); }
 std::string_view name_of(FinetuningType type) { return word_for(type); }
 std::string_view name_of(SchedulerType type) { return word_for(type); }
@@ -144,5 +102,6 @@ std::string_view name_of(TrainedPrecision precision) { return word_for(precision
 std::string_view name_of(FlashAttention attention) { return word_for(attention); }
 std::string_view name_of(QuantizationMethod method) { return word_for(method); }
 std::string_view name_of(QuantizationType type) { return word_for(type); }
+std::string_view name_of(StatePlace place) { return word_for(place); }
 
 }  // namespace cairn

@@ -16,6 +16,14 @@ struct EnumWords {
   std::vector<std::pair<std::string_view, E>> taken;
   std::vector<std::string_view> not_taken;
   std::string_view instead;  // a clause that ends the refusal
+  // The clause of single words, where one for all would say too little.
+  std::vector<std::pair<std::string_view, std::string_view>> own_instead = {};
+
+  std::string_view instead_of(std::string_view word) const {
+    for (const auto& [own, clause] : own_instead)
+      if (own == word) return clause;
+    return instead;
+  }
 };
 
 const EnumWords<Stage>& words_of(Stage);
@@ -27,6 +35,7 @@ const EnumWords<TrainedPrecision>& words_of(TrainedPrecision);
 const EnumWords<FlashAttention>& words_of(FlashAttention);
 const EnumWords<QuantizationMethod>& words_of(QuantizationMethod);
 const EnumWords<QuantizationType>& words_of(QuantizationType);
+const EnumWords<StatePlace>& words_of(StatePlace);
 
 // "linear, cosine, constant"
 template <typename E>

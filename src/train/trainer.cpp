@@ -49,23 +49,27 @@ std::vector<std::string> Trainer::load(const WeightSources& sources, bool rehear
     load_adapter(exec_, model_, sources.adapter);
     if (!rehearsal && !sources.adapter) start_adapter(exec_, model_, spec_.seed);
   }
+  reserve_pages();
   optimizer_.start(exec_);
   zero_gradients();
-  reserve_pages();
   int64_t trained = 0;
   for (const Parameter& parameter : model_.parameters()) trained += parameter.trainable;
   squares_.resize(static_cast<size_t>(trained));
   return unused;
 }
 
+// One store serves both: block inputs first, states behind them.
 void Trainer::reserve_pages() {
-  const int64_t bytes = PagedInputs::bytes_of(spec_.checkpointing, spec_.capacity.tokens,
-                                              spec_.model.activation, spec_.model.config.hidden);
-  if (bytes == 0) return;
-  CAIRN_CHECK(pages_, "[trainer] wanted a page store for paged inputs, got none");
-  paged_inputs_ =
-      exec_.arena.ledger().charge(Account::activations, Place::page, "block inputs", bytes);
-  pages_->reserve(bytes);
+  const int64_t inputs = PagedInputs::bytes_of(spec_.checkpointing, spec_.capacity.tokens,
+                                               spec_.model.activation, spec_.model.config.hidden);
+  const int64_t states = optimizer_.page_bytes();
+  if (inputs + states == 0) return;
+  CAIRN_CHECK(pages_, "[trainer] wanted a page store for what pages, got none");
+  Ledger& ledger = exec_.arena.ledger();
+  if (inputs > 0)
+    paged_inputs_ = ledger.charge(Account::activations, Place::page, "block inputs", inputs);
+  optimizer_.use_pages(ledger, pages_, inputs);
+  pages_->reserve(inputs + states);
 }
 
 void Trainer::zero_gradients() {

@@ -12,7 +12,7 @@
 #include "files/model_files.h"
 #include "model/model.h"
 #include "train/gradient_watch.h"
-#include "train/optimizers/adamw.h"
+#include "train/optimizers/optimizer.h"
 
 namespace cairn {
 
@@ -20,7 +20,7 @@ namespace cairn {
 struct TrainSpec {
   ModelSpec model;
   CheckpointPolicy checkpointing;  // one value per block
-  AdamWSettings optimizer;
+  OptimizerSettings optimizer;
   double max_grad_norm = 1;               // 0: no clipping
   Capacity capacity;                      // the largest of every training batch
   std::optional<Capacity> eval_capacity;  // none: the run never evaluates
@@ -42,7 +42,7 @@ struct WeightSources {
 
 class Trainer {
  public:
-  // `pages` is where the policy's paged inputs go; none are paged without.
+  // `pages` is where paged inputs and paged states go; wanted only if there are any.
   Trainer(Backend& backend, Arena& arena, const TrainSpec& spec, PageStore* pages = nullptr);
 
   // Takes all that stays for the run and fills it. Returns names of tensors in the files that the
@@ -57,6 +57,7 @@ class Trainer {
   void save(const std::string* folder, const ModelFiles* base, const std::string& base_name);
 
   Model& model() { return model_; }
+  Optimizer& optimizer() { return optimizer_; }
 
  private:
   void micro_step(const Batch& batch, float scale, StepOutcome& outcome);
@@ -69,7 +70,7 @@ class Trainer {
   PageStore* pages_;
   Charge paged_inputs_;
   Model model_;
-  AdamWOptimizer optimizer_;
+  Optimizer optimizer_;
   GradientWatch watch_;
   std::vector<double> squares_;  // of each trained gradient, on the host
   bool rehearsal_ = false;

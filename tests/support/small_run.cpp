@@ -175,6 +175,12 @@ SmallRun make_small_run(uint64_t seed) {
   }
   if (run.spec.model.lora) choose_lora_options(dice, *run.spec.model.lora);
   run.spec.model.upcast_norms = dice.below(2) == 0;
+  run.spec.optimizer.rule =
+      dice.pick({OptimizerRule::adamw, OptimizerRule::adamw, OptimizerRule::sgd});
+  run.spec.optimizer.coding = dice.pick<std::optional<StateCoding>>(
+      {std::nullopt, StateCoding::f32, StateCoding::blocks_8bit, StateCoding::blocks_8bit});
+  run.spec.optimizer.place = dice.pick({StatePlace::resident, StatePlace::paged});
+  run.spec.optimizer.page_resident = kSmallPageResident;
   return run;
 }
 

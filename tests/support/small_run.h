@@ -18,8 +18,11 @@ struct SmallRun {
   std::vector<Batch> eval;
 };
 
+// So little that the states of most small runs do not fit.
+inline constexpr int64_t kSmallPageResident = 160 * kKiB;
+
 // Every choice (LoRA or full, precision, checkpointing, attention, shapes, ragged lengths, tied
-// head, accumulation) is a function of the seed.
+// head, accumulation, optimizer) is a function of the seed.
 SmallRun make_small_run(uint64_t seed);
 // The shape alone, tiny but ragged.
 ModelConfig make_small_config(uint64_t seed);

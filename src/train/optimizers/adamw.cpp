@@ -1,54 +1,50 @@
-#include "train/optimizers/adamw.h"
+// AdamW (Loshchilov and Hutter, 2019), with moments in any coding.
+#include "ops/adamw.h"
 
 #include <cmath>
 
-#include "ops/adamw.h"
-#include "ops/moving.h"
+#include "train/optimizers/update_rule.h"
 
 namespace cairn {
+namespace {
 
-void AdamWOptimizer::allocate(const Exec& exec) {
-  const TrainedPrecision precision = model_.spec().precision;
-  const DType moment = precision == TrainedPrecision::pure_bf16 ? DType::bf16 : DType::f32;
-  for (Parameter& parameter : model_.parameters()) {
-    if (!parameter.trainable) continue;
-    const Ledger::Scope scope(exec.arena.ledger(), parameter.name);
-    State& state = states_.emplace_back();
-    state.parameter = &parameter;
-    if (precision == TrainedPrecision::mixed)
-      state.master = exec.make(Account::optimizer, "master", DType::f32, parameter.shape);
-    state.m = exec.make(Account::optimizer, "m", moment, parameter.shape);
-    state.v = exec.make(Account::optimizer, "v", moment, parameter.shape);
-    ops::fill_zero(exec, state.m.view());
-    ops::fill_zero(exec, state.v.view());
+class AdamWRule : public UpdateRule {
+ public:
+  explicit AdamWRule(const OptimizerSettings& settings) : settings_(settings) {}
+
+  bool has_moments() const override { return true; }
+
+  void update(const Exec& exec, const UpdateStep& step, const TrainedStretch& stretch,
+              const StateViews& states) const override {
+    const auto t = static_cast<double>(step.index);
+    AdamW now;
+    now.learning_rate = static_cast<float>(stretch.learning_rate);
+    now.weight_decay = static_cast<float>(stretch.weight_decay);
+    now.beta1 = static_cast<float>(settings_.beta1);
+    now.beta2 = static_cast<float>(settings_.beta2);
+    now.epsilon = static_cast<float>(settings_.epsilon);
+    now.bias_correction1 = static_cast<float>(1 - std::pow(settings_.beta1, t));
+    now.bias_correction2 = static_cast<float>(1 - std::pow(settings_.beta2, t));
+    now.gradient_scale = static_cast<float>(step.gradient_scale);
+    now.stochastic_rounding = step.stochastic_rounding;
+    now.seed = settings_.seed;
+    now.stream = stretch.stream;
+    now.first = stretch.first;
+    if (states.m)
+      ops::adamw(exec, now, stretch.gradient, stretch.weight, states.master, states.m, states.v);
+    else
+      ops::adamw_8bit(exec, now, stretch.gradient, stretch.weight, states.master, states.m_8bit,
+                      states.v_8bit);
   }
-}
 
-void AdamWOptimizer::start(const Exec& exec) {
-  for (State& state : states_)
-    if (state.master) ops::convert(exec, state.parameter->value.view(), state.master.view());
-}
+ private:
+  OptimizerSettings settings_;
+};
 
-void AdamWOptimizer::update(const Exec& exec, double learning_rate, double gradient_scale) {
-  ++updates_;
-  const auto t = static_cast<double>(updates_);
-  AdamW now;
-  now.beta1 = static_cast<float>(settings_.beta1);
-  now.beta2 = static_cast<float>(settings_.beta2);
-  now.epsilon = static_cast<float>(settings_.epsilon);
-  now.bias_correction1 = static_cast<float>(1 - std::pow(settings_.beta1, t));
-  now.bias_correction2 = static_cast<float>(1 - std::pow(settings_.beta2, t));
-  now.gradient_scale = static_cast<float>(gradient_scale);
-  now.stochastic_rounding = model_.spec().precision == TrainedPrecision::pure_bf16;
-  now.seed = settings_.seed;
-  for (size_t i = 0; i < states_.size(); ++i) {
-    State& state = states_[i];
-    now.weight_decay = state.parameter->decays ? static_cast<float>(settings_.weight_decay) : 0.0f;
-    now.learning_rate = static_cast<float>(learning_rate * state.parameter->learning_rate_scale);
-    now.stream = static_cast<uint64_t>(updates_) << 32 | i;
-    ops::adamw(exec, now, state.parameter->gradient.view(), state.parameter->value.view(),
-               state.master ? state.master.view() : View(), state.m.view(), state.v.view());
-  }
+}  // namespace
+
+std::unique_ptr<UpdateRule> make_adamw_rule(const OptimizerSettings& settings) {
+  return std::make_unique<AdamWRule>(settings);
 }
 
 }  // namespace cairn

@@ -31,22 +31,34 @@ struct Way {
   const char* policy;
   AttentionKind attention = AttentionKind::flash;
   int64_t mlp_tile = 0;
+  OptimizerSettings optimizer = {};
 };
-constexpr Way kWays[] = {{"none"},
-                         {"block"},
-                         {"every:2"},
-                         {"sqrt"},
-                         {"nested"},
-                         {"selective"},
-                         {"offload"},
-                         {"none", AttentionKind::materialised},
-                         {"block", AttentionKind::materialised},
-                         {"block", AttentionKind::flash, 96}};
+const OptimizerSettings k8Bit{.coding = StateCoding::blocks_8bit};
+const OptimizerSettings kPaged{.place = StatePlace::paged, .page_resident = 2 * kMiB};
+const OptimizerSettings kPaged8Bit{.coding = StateCoding::blocks_8bit,
+                                   .place = StatePlace::paged,
+                                   .page_resident = kLeastPageResident};
+const OptimizerSettings kSgd{.rule = OptimizerRule::sgd};
+const Way kWays[] = {{"none"},
+                     {"block"},
+                     {"every:2"},
+                     {"sqrt"},
+                     {"nested"},
+                     {"selective"},
+                     {"offload"},
+                     {"none", AttentionKind::materialised},
+                     {"block", AttentionKind::materialised},
+                     {"block", AttentionKind::flash, 96},
+                     {"block", AttentionKind::flash, 0, k8Bit},
+                     {"block", AttentionKind::flash, 0, kPaged},
+                     {"offload", AttentionKind::flash, 0, kPaged8Bit},
+                     {"block", AttentionKind::flash, 0, kSgd}};
 
 void set_way(TrainSpec& spec, const Way& way) {
   spec.checkpointing = make_policy(*parse_policy(way.policy), spec.model.config.num_layers);
   spec.model.attention = way.attention;
   spec.model.mlp_tile = way.mlp_tile;
+  spec.optimizer = way.optimizer;
 }
 
 // Every buffer of this shape is over the watched size, so nothing can hide below it.

@@ -127,7 +127,10 @@ TEST(RecipeRefusals, what_this_version_lacks_is_refused_by_name) {
       {"stage: dpo", {"stage", "'dpo'", "available: sft"}},
       {"stage: pt\nneat_packing: true", {"stage", "'pt'", "available: sft"}},
       {"finetuning_type: freeze", {"'freeze'", "available: lora, full"}},
-      {"optim: paged_adamw_8bit", {"'paged_adamw_8bit'", "adamw_torch"}},
+      {"optim: paged_lion_8bit",
+       {"'paged_lion_8bit'", "available: adamw_torch", "paged_adamw_8bit"}},
+      {"optim: adafactor", {"'adafactor'", "the nearest that saves memory is adamw_8bit"}},
+      {"optim: rmsprop", {"'rmsprop'", "the nearest", "adamw_torch"}},
       {"lr_scheduler_type: polynomial", {"'polynomial'", "cosine"}},
       {"fp16: true", {"fp16", "bf16"}},
       {"quantization_bit: 8", {"quantization_bit", "'8'", "available: 4", "0.52 bytes"}},
@@ -138,7 +141,10 @@ TEST(RecipeRefusals, what_this_version_lacks_is_refused_by_name) {
       {"deepspeed: {stage: 3}", {"a mapping"}},
       {"use_dora: true", {"use_dora", "plain LoRA"}},
       {"save_strategy: best", {"'best'", "no, steps, epoch"}},
-      {"optimizer_place: paged", {"optimizer_place", "resident"}},
+      {"weights_place: paged", {"weights_place", "resident"}},
+      {"optimizer_place: disk", {"optimizer_place", "one of resident, paged"}},
+      {"page_resident: 4KiB", {"page_resident", "at least 1MiB"}},
+      {"optim: paged_adamw_8bit\noptimizer_place: resident", {"optim", "optimizer_place"}},
   });
 }
 

@@ -1,0 +1,120 @@
+#include "train/optimizers/optimizer.h"
+
+#include <algorithm>
+
+#include "ops/moving.h"
+
+namespace cairn {
+namespace {
+
+// Pieces begin where blocks of 8-bit codes and groups of random draws do.
+constexpr int64_t kPieceMultiple = 4096;
+
+// Elements of one piece of at most `bytes`.
+int64_t elements_within(int64_t bytes, StateShape shape) {
+  shape.elements = kPieceMultiple;
+  return std::max<int64_t>(1, bytes / std::max<int64_t>(1, shape.bytes())) * kPieceMultiple;
+}
+
+template <typename V>
+V stretch_of(V view, int64_t first, int64_t count) {
+  return view.view_as({view.elements()}).view_rows(first, count);
+}
+
+}  // namespace
+
+Optimizer::Optimizer(Model& model, const OptimizerSettings& settings)
+    : model_(model), settings_(settings), rule_(make_update_rule(settings)) {}
+
+StateCoding Optimizer::coding() const {
+  return settings_.coding.value_or(model_.spec().precision == TrainedPrecision::pure_bf16
+                                       ? StateCoding::bf16
+                                       : StateCoding::f32);
+}
+
+StateShape Optimizer::shape_of(const Parameter& parameter) const {
+  StateShape shape;
+  shape.elements = parameter.elements();
+  shape.moments = rule_->has_moments();
+  shape.master = model_.spec().precision == TrainedPrecision::mixed;
+  shape.coding = coding();
+  if (shape.coding == StateCoding::blocks_8bit &&
+      (parameter.embedding || parameter.elements() < kLeast8BitElements))
+    shape.coding = StateCoding::f32;
+  return shape;
+}
+
+void Optimizer::allocate(const Exec& exec) {
+  const bool paged = settings_.place == StatePlace::paged;
+  std::vector<StateStore::Record> records;
+  uint64_t index = 0;
+  for (Parameter& parameter : model_.parameters()) {
+    if (!parameter.trainable) continue;
+    StateShape shape = shape_of(parameter);
+    const int64_t all = shape.elements;
+    const int64_t most =
+        paged ? elements_within(StateStore::piece_bytes(settings_.page_resident), shape) : all;
+    for (int64_t first = 0; first < all; first += most) {
+      shape.elements = std::min(most, all - first);
+      pieces_.push_back({&parameter, index, first, shape});
+      records.push_back({parameter.name, shape.bytes()});
+    }
+    ++index;
+  }
+  store_.allocate(exec, std::move(records),
+                  paged ? std::optional(settings_.page_resident) : std::nullopt);
+}
+
+void Optimizer::start(const Exec& exec) {
+  if (model_.spec().precision != TrainedPrecision::mixed) return;
+  visit(exec, true, [&](const Piece& piece, const StateViews& states) {
+    ops::convert(exec, stretch_of(piece.parameter->value.view(), piece.first, piece.shape.elements),
+                 states.master);
+  });
+}
+
+void Optimizer::update(const Exec& exec, double learning_rate, double gradient_scale) {
+  ++updates_;
+  UpdateStep step;
+  step.index = updates_;
+  step.gradient_scale = gradient_scale;
+  step.stochastic_rounding = model_.spec().precision == TrainedPrecision::pure_bf16;
+  visit(exec, true, [&](const Piece& piece, const StateViews& states) {
+    Parameter& parameter = *piece.parameter;
+    TrainedStretch stretch;
+    stretch.gradient = stretch_of(parameter.gradient.view(), piece.first, piece.shape.elements);
+    stretch.weight = stretch_of(parameter.value.view(), piece.first, piece.shape.elements);
+    stretch.learning_rate = learning_rate * parameter.learning_rate_scale;
+    stretch.weight_decay = parameter.decays ? settings_.weight_decay : 0;
+    stretch.stream = static_cast<uint64_t>(updates_) << 32 | piece.index;
+    stretch.first = piece.first;
+    rule_->update(exec, step, stretch, states);
+  });
+}
+
+void Optimizer::visit(const Exec& exec, bool writes,
+                      const std::function<void(const Piece&, const StateViews&)>& body) {
+  StateStore::Sweep sweep(exec, store_, writes);
+  for (size_t i = 0; i < pieces_.size(); ++i) {
+    body(pieces_[i], pieces_[i].shape.view(sweep.open(i)));
+    sweep.close(i);
+  }
+  sweep.finish();
+}
+
+StateSummary Optimizer::summary() const {
+  StateSummary summary;
+  summary.page_bytes = store_.page_bytes();
+  for (const Piece& piece : pieces_) {
+    if (!piece.shape.moments) continue;
+    if (piece.shape.coding != StateCoding::blocks_8bit) {
+      summary.elements_wider += piece.shape.elements;
+      continue;
+    }
+    summary.elements_8bit += piece.shape.elements;
+    summary.bytes_8bit += piece.shape.moment_bytes();
+  }
+  return summary;
+}
+
+}  // namespace cairn
