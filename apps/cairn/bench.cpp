@@ -17,9 +17,9 @@ struct Measurement {
   int (*run)(const BenchOptions&);
 };
 constexpr std::array kMeasurements = {
-    Measurement{"gemm", bench_gemm}, Measurement{"attention", bench_attention},
-    Measurement{"step", bench_step}, Measurement{"checkpointing", bench_checkpointing},
-    Measurement{"packing", bench_packing}};
+    Measurement{"gemm", bench_gemm},       Measurement{"attention", bench_attention},
+    Measurement{"step", bench_step},       Measurement{"checkpointing", bench_checkpointing},
+    Measurement{"packing", bench_packing}, Measurement{"optimizer", bench_optimizer}};
 
 int run_bench(const std::string& what, const BenchOptions& options) {
   std::vector<std::string_view> names;
@@ -43,7 +43,8 @@ CheckpointPolicy policy_of(const BenchOptions& options, int64_t num_blocks) {
 Command add_bench(CLI::App& app) {
   auto options = std::make_shared<BenchOptions>();
   auto what = std::make_shared<std::string>();
-  app.add_option("what", *what, "gemm, attention, step, checkpointing or packing")->required();
+  app.add_option("what", *what, "gemm, attention, step, checkpointing, packing or optimizer")
+      ->required();
   app.add_option("--model", options->model,
                  "step, checkpointing: a known name or a config.json; packing: a folder or GGUF "
                  "with a tokenizer; "

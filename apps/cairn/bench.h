@@ -36,5 +36,6 @@ int bench_attention(const BenchOptions& options);
 int bench_step(const BenchOptions& options);
 int bench_checkpointing(const BenchOptions& options);
 int bench_packing(const BenchOptions& options);
+int bench_optimizer(const BenchOptions& options);
 
 }  // namespace cairn::program
