@@ -3,39 +3,24 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <chrono>
 #include <cstring>
-#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "base/bytes.h"
 #include "bench.h"
-#include "bench_arena.h"
-#include "files/page_file.h"
+#include "bench_paging.h"
 #include "median.h"
-#include "model/known_models.h"
 #include "ops/adamw.h"
 #include "ops/moving.h"
 #include "report/table.h"
-#include "train/optimizers/optimizer.h"
+#include "run_in_arena.h"
+#include "train/optimizers/state_shape.h"
 
 namespace cairn::program {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 // No cache holds this many f32.
 constexpr int64_t kElements = int64_t{1} << 25;
-// Of the paged states: more than all, and a part of them.
-constexpr int64_t kEnough = 4 * kGiB, kTooLittle = 32 * kMiB;
-
-template <typename Body>
-double seconds_of(const Body& body) {
-  const auto begin = Clock::now();
-  body();
-  return std::chrono::duration<double>(Clock::now() - begin).count();
-}
 
 // memcpy by the team that the kernels run on, a share each.
 void copy_by_team(ConstView from, View to, int threads) {
@@ -102,90 +87,6 @@ void measure_update(Backend& backend, StateCoding coding, int repeats, UpdateRat
   });
 }
 
-// Updates of one model by one optimizer in three places.
-struct PagingCost {
-  const char* name;
-  int64_t parameters = 0, page_bytes = 0;
-  std::vector<double> resident = {}, fitting = {}, moving = {};  // seconds of an update
-
-  double overhead() const { return median(fitting) / median(resident) - 1; }
-  // There and back.
-  double page_rate() const { return 2 * static_cast<double>(page_bytes) / median(moving); }
-};
-
-ModelSpec paged_model() {
-  ModelSpec spec;
-  spec.config = *find_known_model("smollm2-135m");
-  spec.config.num_layers = 8;
-  spec.config.vocab = 2048;
-  return spec;
-}
-
-class PagingRun {
- public:
-  PagingRun(Backend& backend, Arena& arena, PageStore* pages, std::optional<StateCoding> coding)
-      : exec_{backend, arena}, model_(paged_model()) {
-    const Arena::PhaseScope phase(arena, Phase::load);
-    model_.allocate(exec_, 8);
-    for (const auto& [place, page_resident] :
-         {std::pair(StatePlace::resident, kEnough), std::pair(StatePlace::paged, kEnough),
-          std::pair(StatePlace::paged, kTooLittle)}) {
-      OptimizerSettings settings;
-      settings.coding = coding;
-      settings.place = place;
-      settings.page_resident = page_resident;
-      Optimizer& optimizer =
-          *optimizers_.emplace_back(std::make_unique<Optimizer>(model_, settings));
-      optimizer.allocate(exec_);
-      optimizer.use_pages(arena.ledger(), pages, 0);
-    }
-    pages->reserve(optimizers_.back()->page_bytes());
-    for (Parameter& parameter : model_.parameters()) {
-      ops::fill_random(exec_, {.normal = true, .scale = 0.05f}, parameter.value.view());
-      ops::fill_random(exec_, {.normal = true, .scale = 0.01f}, parameter.gradient.view());
-    }
-  }
-
-  // One update by each, in turns.
-  std::array<double, 3> update() {
-    const Arena::PhaseScope phase(exec_.arena, Phase::update);
-    std::array<double, 3> seconds{};
-    for (size_t i = 0; i < optimizers_.size(); ++i)
-      seconds[i] = seconds_of([&] { optimizers_[i]->update(exec_, 1e-5, 1); });
-    return seconds;
-  }
-  void describe(PagingCost& cost) const {
-    for (const Parameter& parameter : model_.parameters()) cost.parameters += parameter.elements();
-    cost.page_bytes = optimizers_.back()->page_bytes();
-  }
-
- private:
-  Exec exec_;
-  Model model_;
-  std::vector<std::unique_ptr<Optimizer>> optimizers_;
-};
-
-void measure_paging(Backend& backend, std::optional<StateCoding> coding, int repeats,
-                    PagingCost& cost) {
-  const auto rehearsal = open_rehearsal(backend.profile());
-  Ledger rehearsed, ledger;
-  Arena recording(rehearsal->device(), rehearsed);
-  PagingRun spare(*rehearsal, recording, &rehearsal->pages(), coding);
-  spare.update();
-  PageFile pages(std::filesystem::temp_directory_path());
-  Arena arena(backend.device(), ledger, solve_layout(recording.trace()));
-  arena.prefault();
-  PagingRun run(backend, arena, &pages, coding);
-  run.describe(cost);
-  run.update();  // warms up
-  for (int i = 0; i < repeats; ++i) {
-    const auto [resident, fitting, moving] = run.update();
-    cost.resident.push_back(resident);
-    cost.fitting.push_back(fitting);
-    cost.moving.push_back(moving);
-  }
-}
-
 nlohmann::ordered_json to_json(const UpdateRate& rate) {
   return {{"update", rate.name},
           {"bytes_per_parameter", rate.bytes / static_cast<double>(kElements)},
@@ -200,7 +101,7 @@ nlohmann::ordered_json to_json(const PagingCost& cost) {
           {"resident_seconds", median(cost.resident)},
           {"paged_fitting_seconds", median(cost.fitting)},
           {"overhead", cost.overhead()},
-          {"page_resident_bytes", kTooLittle},
+          {"page_resident_bytes", kLittlePageResident},
           {"page_bytes", cost.page_bytes},
           {"paged_moving_seconds", median(cost.moving)},
           {"page_bytes_per_second", cost.page_rate()}};
@@ -221,7 +122,7 @@ std::string to_text(const std::vector<UpdateRate>& rates, const std::vector<Pagi
                 {"resident s", Align::right},
                 {"paged, all fit s", Align::right},
                 {"costs", Align::right},
-                {fmt::format("paged within {} s", format_bytes(kTooLittle)), Align::right},
+                {fmt::format("paged within {} s", format_bytes(kLittlePageResident)), Align::right},
                 {"page file", Align::right},
                 {"GB/s", Align::right}});
   for (const PagingCost& cost : costs)

@@ -27,11 +27,11 @@ constexpr std::string_view name_of(Place place) {
 }
 
 // What the program is doing; the arena is as large as the largest phase needs.
-enum class Phase : uint8_t { load, step, update, evaluate, save, generate };
-inline constexpr int kNumPhases = 6;
+enum class Phase : uint8_t { load, step, norm, update, evaluate, save, generate };
+inline constexpr int kNumPhases = 7;
 constexpr std::string_view name_of(Phase phase) {
-  constexpr std::array<std::string_view, kNumPhases> names = {"load",     "step", "update",
-                                                              "evaluate", "save", "generate"};
+  constexpr std::array<std::string_view, kNumPhases> names = {
+      "load", "step", "norm", "update", "evaluate", "save", "generate"};
   return names[static_cast<size_t>(phase)];
 }
 

@@ -28,7 +28,7 @@ class PageStore {
   // Moves run in the order they were started; memory must stay as it is until its wait returned.
   virtual Ticket start_write(int64_t offset, const std::byte* from, int64_t bytes) = 0;
   virtual Ticket start_read(int64_t offset, std::byte* to, int64_t bytes) = 0;
-  // Throws DeviceError if the move failed.
+  // Throws DeviceError if the move or one before it failed.
   virtual void wait(Ticket ticket) = 0;
 };
 

@@ -2,6 +2,7 @@
 // calls the same forward.
 #pragma once
 
+#include "model/gradient_store.h"
 #include "model/layers/attention.h"
 #include "model/layers/mlp.h"
 
@@ -17,6 +18,7 @@ struct BlockSaved {
 struct Block {
   SelfAttention attention;
   Mlp mlp;
+  Unit trained;  // its trained parameters
 
   // y [tokens, hidden], or none when only what backward needs is wanted. Members in `dropped` are
   // not left behind.

@@ -65,10 +65,12 @@ void BlockRunner::restore(size_t index) {
 void BlockRunner::backward(View d, bool input_gradient) {
   for (size_t i = blocks_.size(); i-- > 0;) {
     restore(i);
+    OpenGradients gradients(pass_, blocks_[i].trained);
     const Ledger::Scope scope(pass_.exec.arena.ledger(), block_name(i));
     blocks_[i].backward(pass_, pass_.filled(std::as_const(saved_[i].input)), *saved_[i].block, d,
                         input_gradient || i > 0);
     saved_[i] = Saved();
+    gradients.complete();
   }
 }
 

@@ -11,10 +11,6 @@
 namespace cairn {
 namespace {
 
-DType trained_storage(TrainedPrecision precision) {
-  return precision == TrainedPrecision::f32 ? DType::f32 : DType::bf16;
-}
-
 void check_targets(const LoraSpec& lora) {
   static const std::vector<std::string> modules = LoraSpec().targets;
   if (lora.targets.empty())
@@ -88,7 +84,32 @@ Model::Model(const ModelSpec& spec) : spec_(spec) {
   embedding_->embedding = true;
   for (int64_t i = 0; i < config.num_layers; ++i) blocks_.push_back(declare_block(i));
   declare_head();
+  collect_units();
   if (spec_.lora) check_saved_beside(*spec_.lora, parameters_);
+}
+
+void Model::collect_units() {
+  const auto add = [](Unit& unit, Parameter* parameter) {
+    if (parameter && parameter->trainable) unit.push_back(parameter);
+  };
+  add(embedding_unit_, embedding_);
+  add(head_unit_, head_.norm.weight);
+  if (head_.vocabulary.weight != embedding_) add(head_unit_, head_.vocabulary.weight);
+  for (Block& block : blocks_) {
+    add(block.trained, block.attention.norm.weight);
+    for (const Linear* linear : {&block.attention.query, &block.attention.key,
+                                 &block.attention.value, &block.attention.output}) {
+      add(block.trained, linear->weight);
+      add(block.trained, linear->lora_a);
+      add(block.trained, linear->lora_b);
+    }
+    add(block.trained, block.mlp.norm.weight);
+    for (const Linear* linear : {&block.mlp.gate, &block.mlp.up, &block.mlp.down}) {
+      add(block.trained, linear->weight);
+      add(block.trained, linear->lora_a);
+      add(block.trained, linear->lora_b);
+    }
+  }
 }
 
 void Model::declare_head() {
@@ -188,7 +209,7 @@ void Model::allocate(const Exec& exec, int64_t positions) {
   allocate_tables(exec);
   for (Parameter& parameter : parameters_) {
     allocate_value(exec, parameter);
-    if (!parameter.trainable) continue;
+    if (!parameter.trainable || spec_.unit_gradients) continue;
     const Ledger::Scope scope(exec.arena.ledger(), parameter.name);
     parameter.gradient = exec.make(Account::gradients, "gradient", trained_storage(spec_.precision),
                                    parameter.shape);
@@ -243,13 +264,22 @@ double Model::train_pass(const Pass& pass, const CheckpointPolicy& policy, float
   BlockRunner runner(pass, blocks_, policy, spec_.config.hidden);
   Tensor output = runner.forward(embed(pass));
   Tensor d = pass.make_gradient("d hidden", spec_.config.hidden);
-  const double loss =
-      head_.forward_backward(pass, pass.filled(std::as_const(output)), scale, pass.filled(d));
+  // A tied head's part of the embedding's gradient waits until the blocks' gradients are gone.
+  Tensor waiting;
+  const bool head_waits =
+      pass.gradients && embedding_->trainable && head_.vocabulary.weight == embedding_;
+  OpenGradients head_gradients(pass, head_unit_);
+  const double loss = head_.forward_backward(pass, pass.filled(std::as_const(output)), scale,
+                                             pass.filled(d), head_waits ? &waiting : nullptr);
+  head_gradients.complete();
   output.reset();
   runner.backward(pass.filled(d), embedding_->trainable);
-  if (embedding_->trainable)
-    ops::embedding_backward(pass.exec, pass.ids, pass.filled(std::as_const(d)),
-                            embedding_->gradient.view());
+  if (!embedding_->trainable) return loss;
+  OpenGradients gradients(pass, embedding_unit_);
+  if (head_waits) head_.backward_vocabulary(pass, waiting, scale);
+  ops::embedding_backward(pass.exec, pass.ids, pass.filled(std::as_const(d)),
+                          embedding_->gradient.view());
+  gradients.complete();
   return loss;
 }
 

@@ -44,8 +44,9 @@ struct ModelSpec {
   bool upcast_norms = false;              // frozen norms in f32 whatever frozen_storage says
   DType activation = DType::bf16;
   AttentionKind attention = AttentionKind::flash;
-  int64_t loss_chunk = 0;  // rows of logits at a time; 0: default_loss_chunk
-  int64_t mlp_tile = 0;    // tokens that pass through an MLP at a time; 0: auto
+  int64_t loss_chunk = 0;       // rows of logits at a time; 0: default_loss_chunk
+  int64_t mlp_tile = 0;         // tokens that pass through an MLP at a time; 0: auto
+  bool unit_gradients = false;  // they live while a unit's backward runs; passes bring a store
 
   // True if the head is tied to the embedding in the model's files and yet has a copy of its own,
   // since one of the two is trained beside the pairs and the other is not, or both are: as in PEFT.
@@ -92,6 +93,7 @@ class Model {
  private:
   Parameter* declare(std::string name, Shape shape, bool decays);
   void declare_head();
+  void collect_units();
   Linear declare_linear(const std::string& module, int64_t out, int64_t in);
   Block declare_block(int64_t index);
   bool quantises(const std::string& module) const;
@@ -101,6 +103,7 @@ class Model {
   ParameterList parameters_;
   Parameter* embedding_ = nullptr;
   std::vector<Block> blocks_;
+  Unit head_unit_, embedding_unit_;  // a tied head belongs to the embedding
   LossHead head_;
   Tensor rope_table_;
   QuantTables quant_tables_;

@@ -7,6 +7,8 @@
 
 namespace cairn {
 
+class GradientStore;
+
 // How much a batch holds, or the most that any batch of the run will hold.
 struct Extent {
   int64_t tokens = 0;           // rows of the batch, samples joined end to end
@@ -29,6 +31,8 @@ struct Pass {
   ConstView samples{};            // [tokens] i32, the key of dropout; none: nothing is dropped
   uint64_t dropout_seed = 0;      // of the step
   PageStore* pages = nullptr;     // for block inputs that page, or none
+  // Takes gradients unit by unit; none: they stay for the run.
+  GradientStore* gradients = nullptr;
 
   int64_t tokens() const { return extent.tokens; }
 

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "backend/kernels.h"
 #include "memory/tensor.h"
 #include "numeric/nf4.h"
+#include "ops/exec.h"
 
 namespace cairn {
 

@@ -4,6 +4,7 @@
 
 #include <string_view>
 
+#include "backend/kernels.h"
 #include "base/error.h"
 #include "memory/view.h"
 
@@ -50,8 +51,8 @@ inline void check_trained(std::string_view op, ConstView gradient, ConstView wei
     check_dtype(op, "master", master, DType::f32);
     check_elements(op, "master", master, weight.elements());
   }
-  CAIRN_CHECK(first % 256 == 0, "[{}] wanted a first element at a multiple of 256, got {}", op,
-              first);
+  CAIRN_CHECK(first % kCodedBlock == 0, "[{}] wanted a first element at a multiple of {}, got {}",
+              op, kCodedBlock, first);
 }
 
 }  // namespace cairn::ops

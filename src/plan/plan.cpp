@@ -56,6 +56,13 @@ void explain(Plan& plan) {
     plan.why.push_back(
         "flash_attn: disabled keeps the probabilities of every head: its memory grows with the "
         "square of the longest sample");
+  if (plan.spec.model.unit_gradients)
+    plan.why.push_back(
+        plan.spec.max_grad_norm > 0 && !plan.spec.clips_by_unit
+            ? "optimizer_in_backward: the norm of all gradients takes a forward and backward of "
+              "its own, which the step's time includes; max_grad_norm: 0 or max_grad_norm_per_unit "
+              "need none"
+            : "optimizer_in_backward: gradients live while their block's backward runs");
   if (!plan.fits())
     plan.why.push_back(fmt::format(
         "{} are needed, {} more than the budget of {}", format_bytes(plan.needed_bytes()),

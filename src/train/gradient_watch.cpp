@@ -8,18 +8,13 @@ namespace cairn {
 
 void GradientWatch::check(const ParameterList& parameters, std::span<const double> squares,
                           bool moved) {
-  ++step_;
   seen_.resize(squares.size());
   size_t index = 0;
   for (const Parameter& parameter : parameters) {
     if (!parameter.trainable) continue;
     Seen& seen = seen_[index];
     const double square = squares[index++];
-    if (!std::isfinite(square))
-      throw DeviceError(fmt::format(
-          "step {}: the gradient of '{}' is not finite; lower learning_rate, or look for damaged "
-          "rows in the data set",
-          step_, parameter.name));
+    check_finite(parameter, square);
     seen.nonzero = seen.nonzero || square > 0;
     const bool waits_for_b = parameter.name.ends_with(".lora_A.weight") && !moved;
     if (!waits_for_b) ++seen.chances;
@@ -29,6 +24,14 @@ void GradientWatch::check(const ParameterList& parameters, std::span<const doubl
           "would change nothing",
           step_, parameter.name));
   }
+}
+
+void GradientWatch::check_finite(const Parameter& parameter, double square) const {
+  if (!std::isfinite(square))
+    throw DeviceError(fmt::format(
+        "step {}: the gradient of '{}' is not finite; lower learning_rate, or look for damaged "
+        "rows in the data set",
+        step_, parameter.name));
 }
 
 }  // namespace cairn

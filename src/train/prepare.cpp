@@ -184,6 +184,8 @@ TrainSpec make_train_spec(const Recipe& recipe, const ModelConfig& config) {
       config.num_layers);
   spec.optimizer = make_optimizer_settings(recipe);
   spec.max_grad_norm = recipe.train.max_grad_norm;
+  spec.model.unit_gradients = recipe.memory.optimizer_in_backward;
+  spec.clips_by_unit = spec.model.unit_gradients && recipe.memory.max_grad_norm_per_unit;
   spec.seed = static_cast<uint64_t>(recipe.train.seed);
   spec.capacity =
       make_full_capacity(recipe.train.per_device_train_batch_size, recipe.data.cutoff_len);

@@ -140,9 +140,11 @@ struct MemoryRecipe {
   int64_t mlp_tile = 0;                               // tokens; 0: auto
   StatePlace optimizer_place = StatePlace::resident;  // resolved: paged if optim is
   int64_t page_resident = kDefaultPageResident;       // bytes of paged things that stay in memory
-  std::string page_dir;                               // empty: output_dir
-  std::string device = "auto";                        // auto, cpu, cuda, cuda:N
-  int64_t threads = 0;                                // 0: auto
+  bool optimizer_in_backward = false;   // each unit's update as soon as its gradients are there
+  bool max_grad_norm_per_unit = false;  // clips each unit alone, which needs no pass for the norm
+  std::string page_dir;                 // empty: output_dir
+  std::string device = "auto";          // auto, cpu, cuda, cuda:N
+  int64_t threads = 0;                  // 0: auto
   bool operator==(const MemoryRecipe&) const = default;
 };
 

@@ -96,6 +96,8 @@ std::vector<RecipeKey> memory_keys() {
           honoured_or_auto("mlp_tile", memory, &MemoryRecipe::mlp_tile, kMostBatchTokens),
           honoured("optimizer_place", memory, &MemoryRecipe::optimizer_place),
           bytes_key("page_resident", &MemoryRecipe::page_resident),
+          honoured("optimizer_in_backward", memory, &MemoryRecipe::optimizer_in_backward),
+          honoured("max_grad_norm_per_unit", memory, &MemoryRecipe::max_grad_norm_per_unit),
           honoured("page_dir", memory, &MemoryRecipe::page_dir),
           honoured("device", memory, &MemoryRecipe::device, device_range()),
           honoured_or_auto("threads", memory, &MemoryRecipe::threads, kMostThreads)};

@@ -86,8 +86,6 @@ std::vector<RecipeKey> train_keys() {
 
 std::vector<RecipeKey> refused_memory_keys() {
   return {
-      refused_unless("optimizer_in_backward", false,
-                     "leave it out: the optimizer steps after the backward pass"),
       refused_unless("weights_place", std::string("resident"), "weights stay in memory here"),
   };
 }

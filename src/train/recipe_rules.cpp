@@ -46,6 +46,10 @@ void check_memory(const Recipe& recipe, const GivenKeys& keys) {
             "use_unsloth_gc asks for gradient_checkpointing: offload, and another key for another "
             "policy; keep one");
   const TrainRecipe& train = recipe.train;
+  refuse_if(recipe.memory.optimizer_in_backward && train.gradient_accumulation_steps > 1,
+            "optimizer_in_backward applies gradients as soon as they are complete, so none can be "
+            "summed over micro-batches; use gradient_accumulation_steps: 1, with a larger "
+            "per_device_train_batch_size if memory allows");
   refuse_if(is_paged(train.optim) && recipe.memory.optimizer_place == StatePlace::resident,
             "optim asks for paged states and optimizer_place for resident ones; keep one: "
             "adamw_8bit and adamw_torch are the same optimizers with states in memory");
@@ -169,6 +173,8 @@ void note_overridden_keys(Recipe& recipe, const GivenKeys& keys) {
           "neat_packing packs whatever it says");
   note_if(recipe.data.group_by_length && recipe.data.disable_shuffling, "group_by_length",
           "disable_shuffling keeps the order of the data");
+  note_if(recipe.memory.max_grad_norm_per_unit && !recipe.memory.optimizer_in_backward,
+          "max_grad_norm_per_unit", "it belongs to optimizer_in_backward");
   note_if(!recipe.model.quantization_bit && !recipe.model.double_quantization,
           "double_quantization", "it belongs to quantization_bit");
   // A continued adapter keeps its own shape, even where the recipe names the default.

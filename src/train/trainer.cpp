@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "base/error.h"
 #include "base/random.h"
@@ -10,6 +11,7 @@
 #include "ops/moving.h"
 #include "ops/sum_of_squares.h"
 #include "train/device_batch.h"
+#include "train/unit_gradients.h"
 
 namespace cairn {
 namespace {
@@ -52,9 +54,9 @@ std::vector<std::string> Trainer::load(const WeightSources& sources, bool rehear
   reserve_pages();
   optimizer_.start(exec_);
   zero_gradients();
-  int64_t trained = 0;
-  for (const Parameter& parameter : model_.parameters()) trained += parameter.trainable;
-  squares_.resize(static_cast<size_t>(trained));
+  for (const Parameter& parameter : model_.parameters())
+    if (parameter.trainable) trained_index_.emplace(&parameter, trained_index_.size());
+  squares_.resize(trained_index_.size());
   return unused;
 }
 
@@ -74,7 +76,7 @@ void Trainer::reserve_pages() {
 
 void Trainer::zero_gradients() {
   for (Parameter& parameter : model_.parameters())
-    if (parameter.trainable) ops::fill_zero(exec_, parameter.gradient.view());
+    if (parameter.gradient) ops::fill_zero(exec_, parameter.gradient.view());
 }
 
 StepOutcome Trainer::step(std::span<const Batch> micro_batches, double learning_rate) {
@@ -84,19 +86,67 @@ StepOutcome Trainer::step(std::span<const Batch> micro_batches, double learning_
     outcome.labelled_tokens += batch.labelled();
   }
   const double labels = std::max(1.0, static_cast<double>(outcome.labelled_tokens));
-  for (const Batch& batch : micro_batches)
-    micro_step(batch, static_cast<float>(1 / labels), outcome);
+  const auto scale = static_cast<float>(1 / labels);
+  watch_.begin_step();
+  dropout_seed_ = dropout_seed(spec_.seed, optimizer_.updates());
+  if (spec_.model.unit_gradients) {
+    CAIRN_CHECK(micro_batches.size() == 1,
+                "[trainer] wanted one micro-batch for the optimizer in backward, got {}",
+                micro_batches.size());
+    outcome.loss = step_in_backward(micro_batches[0], scale, learning_rate, outcome.gradient_norm);
+  } else {
+    for (const Batch& batch : micro_batches) outcome.loss += micro_step(batch, scale);
+    outcome.gradient_norm = update(learning_rate);
+  }
   outcome.loss /= labels;
-  outcome.gradient_norm = update(learning_rate);
+  moved_ = moved_ || learning_rate > 0;
   return outcome;
 }
 
-void Trainer::micro_step(const Batch& batch, float scale, StepOutcome& outcome) {
-  const Arena::PhaseScope phase(exec_.arena, Phase::step);
+double Trainer::micro_step(const Batch& batch, float scale, GradientStore* gradients,
+                           Phase phase_of_pass) {
+  const Arena::PhaseScope phase(exec_.arena, phase_of_pass);
   const DeviceBatch on_device(exec_, batch, spec_.capacity, model_.drops());
   Pass pass = on_device.make_pass(model_, pages_);
-  pass.dropout_seed = dropout_seed(spec_.seed, optimizer_.updates());
-  outcome.loss += model_.train_pass(pass, spec_.checkpointing, scale);
+  pass.dropout_seed = dropout_seed_;
+  pass.gradients = gradients;
+  return model_.train_pass(pass, spec_.checkpointing, scale);
+}
+
+// As torch.nn.utils.clip_grad_norm_.
+double Trainer::clipping_of(double norm) const {
+  return spec_.max_grad_norm > 0 ? std::min(1.0, spec_.max_grad_norm / (norm + 1e-6)) : 1.0;
+}
+
+double Trainer::step_in_backward(const Batch& batch, float scale, double learning_rate,
+                                 double& norm) {
+  const DType storage = trained_storage(spec_.model.precision);
+  const auto norm_of = [](std::span<const double> squares) {
+    return std::sqrt(std::accumulate(squares.begin(), squares.end(), 0.0));
+  };
+  const auto keep = [&](const Unit& unit, std::span<const double> squares) {
+    for (size_t i = 0; i < unit.size(); ++i) squares_[trained_index_.at(unit[i])] = squares[i];
+  };
+  // The norm of all gradients is known only after a whole backward: a pass of its own.
+  const bool measures = spec_.max_grad_norm > 0 && !spec_.clips_by_unit;
+  if (measures) {
+    UnitGradients measured(exec_, storage, keep);
+    micro_step(batch, scale, &measured, Phase::norm);
+    if (!rehearsal_) watch_.check(model_.parameters(), squares_, moved_);
+    norm = norm_of(squares_);
+  }
+  optimizer_.begin_update();
+  UnitGradients applied(exec_, storage, [&](const Unit& unit, std::span<const double> squares) {
+    if (!measures) keep(unit, squares);
+    for (size_t i = 0; i < unit.size(); ++i) watch_.check_finite(*unit[i], squares[i]);
+    const double clip = clipping_of(spec_.clips_by_unit ? norm_of(squares) : norm);
+    optimizer_.update_unit(exec_, unit, learning_rate, clip);
+  });
+  const double loss = micro_step(batch, scale, &applied);
+  if (measures) return loss;
+  if (!rehearsal_) watch_.check(model_.parameters(), squares_, moved_);
+  norm = norm_of(squares_);
+  return loss;
 }
 
 double Trainer::update(double learning_rate) {
@@ -116,12 +166,8 @@ double Trainer::update(double learning_rate) {
   double total = 0;
   for (double square : squares_) total += square;
   const double norm = std::sqrt(total);
-  // As torch.nn.utils.clip_grad_norm_.
-  const double clip =
-      spec_.max_grad_norm > 0 ? std::min(1.0, spec_.max_grad_norm / (norm + 1e-6)) : 1.0;
-  optimizer_.update(exec_, learning_rate, clip);
+  optimizer_.update(exec_, learning_rate, clipping_of(norm));
   zero_gradients();
-  moved_ = moved_ || learning_rate > 0;
   return norm;
 }
 

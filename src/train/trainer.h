@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "data/batch.h"
@@ -22,6 +23,7 @@ struct TrainSpec {
   CheckpointPolicy checkpointing;  // one value per block
   OptimizerSettings optimizer;
   double max_grad_norm = 1;               // 0: no clipping
+  bool clips_by_unit = false;             // each unit's norm alone; with model.unit_gradients
   Capacity capacity;                      // the largest of every training batch
   std::optional<Capacity> eval_capacity;  // none: the run never evaluates
   uint64_t seed = 42;
@@ -60,8 +62,13 @@ class Trainer {
   Optimizer& optimizer() { return optimizer_; }
 
  private:
-  void micro_step(const Batch& batch, float scale, StepOutcome& outcome);
+  // Forward and backward; returns the sum of the labelled tokens' losses.
+  double micro_step(const Batch& batch, float scale, GradientStore* gradients = nullptr,
+                    Phase phase_of_pass = Phase::step);
   double update(double learning_rate);
+  // The same, and every unit's update as soon as its gradients are complete.
+  double step_in_backward(const Batch& batch, float scale, double learning_rate, double& norm);
+  double clipping_of(double norm) const;
   void zero_gradients();
   void reserve_pages();
 
@@ -73,6 +80,8 @@ class Trainer {
   Optimizer optimizer_;
   GradientWatch watch_;
   std::vector<double> squares_;  // of each trained gradient, on the host
+  std::unordered_map<const Parameter*, size_t> trained_index_;  // into squares_
+  uint64_t dropout_seed_ = 0;                                   // of the step
   bool rehearsal_ = false;
   bool moved_ = false;  // an update with a rate above zero has been made
 };

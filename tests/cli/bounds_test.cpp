@@ -68,7 +68,9 @@ class Bounds : public ::testing::Test {
   void write_adapter(int64_t layers, int64_t width,
                      const std::function<void(nlohmann::json&)>& change = {}) const {
     fs::create_directories(folder_ / "adapter");
-    const LoraSpec lora = {.rank = 2, .alpha = 4};
+    LoraSpec lora;
+    lora.rank = 2;
+    lora.alpha = 4;
     nlohmann::json config = make_adapter_config(lora, "model");
     if (change) change(config);
     write_text("adapter/adapter_config.json", config.dump());

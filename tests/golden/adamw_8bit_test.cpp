@@ -102,6 +102,8 @@ TEST(GoldenAdamW8Bit, two_steps_of_a_short_block_are_as_worked_out_by_hand) {
       {0.99899001, -0.49899501, 0.248997513, 1.998989911},
       {0.99798046, -0.49799336, 0.248036203, 1.997806919}};
   const std::vector<double> m_scales = {0.02, 0.037873437}, v_scales = {4e-5, 7.996e-5};
+  // 1 - beta2 is taken in f32, whose rounding of beta2 the small difference keeps.
+  const std::vector<double> largest_square = {0.2 * 0.2};
   RunnerScope scope(built_runners().front().front());
   for (int t = 1; t <= 2; ++t) {
     AdamW now{.learning_rate = 1e-3f, .weight_decay = 0.01f};
@@ -115,7 +117,8 @@ TEST(GoldenAdamW8Bit, two_steps_of_a_short_block_are_as_worked_out_by_hand) {
     EXPECT_EQ(m.values(), (std::vector<double>{219, 0, 160, 129}));
     EXPECT_EQ(v.values(), (std::vector<double>{148, 255, 17, 0}));
     expect_near(m_scale, HostTensor(DType::f32, {1}).fill({m_scales[step]}), t, "scale of m");
-    expect_near(v_scale, HostTensor(DType::f32, {1}).fill({v_scales[step]}), t, "scale of v");
+    expect_near(v_scale, HostTensor(DType::f32, {1}).fill({v_scales[step]}), t, "scale of v",
+                largest_square);
     expect_near(weight, HostTensor(DType::f32, {4}).fill(weights[step]), t, "weight");
   }
 }

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "ops/adamw.h"
+#include "ops/sgd.h"
 #include "support/op_run.h"
 #include "support/runners.h"
 
@@ -86,6 +87,64 @@ TEST(StochasticRounding, moves_on_average_where_nearest_stands_still) {
   const double want = 1.5 * std::pow(kShrink, kSteps);
   const double unit = std::ldexp(1.0, -7) * std::sqrt(static_cast<double>(kSteps) / kCount);
   EXPECT_NEAR(mean, want, 4 * unit);
+}
+
+// What an optimizer does to rows [begin, begin + count) of every operand.
+using PieceUpdate = std::function<void(const Exec&, const std::vector<View>&, int64_t begin)>;
+
+void expect_same_bits_in_pieces(std::vector<HostTensor> operands, const PieceUpdate& update) {
+  constexpr int64_t kCut = 4096;
+  RunnerScope scope(built_runners().front().back());
+  std::vector<HostTensor> whole = operands, cut = operands;
+  const auto run = [&](std::vector<HostTensor>& tensors, const OpBody& body) {
+    std::vector<HostTensor*> pointers;
+    for (HostTensor& tensor : tensors) pointers.push_back(&tensor);
+    run_op(scope.backend(), pointers, body);
+  };
+  run(whole, [&](const Exec& exec, const std::vector<View>& x) { update(exec, x, 0); });
+  run(cut, [&](const Exec& exec, const std::vector<View>& x) {
+    for (const auto& [begin, count] : {std::pair(int64_t{0}, kCut), {kCut, kCount - kCut}}) {
+      std::vector<View> piece;
+      for (const View& view : x) {
+        // Scales are one for each block of 256.
+        const int64_t of = view.rows() == kCount ? 1 : kCodedBlock;
+        piece.push_back(view.view_rows(begin / of, (count + of - 1) / of));
+      }
+      update(exec, piece, begin);
+    }
+  });
+  for (size_t i = 0; i < whole.size(); ++i)
+    EXPECT_EQ(whole[i].bytes(), cut[i].bytes()) << "operand " << i;
+}
+
+TEST(StochasticRounding, a_piece_of_a_parameter_draws_what_the_whole_would) {
+  State state;
+  state.gradient.fill_normal(3);
+  state.weight.fill_normal(1);
+  expect_same_bits_in_pieces({state.gradient, state.weight, state.m, state.v},
+                             [](const Exec& exec, const std::vector<View>& x, int64_t begin) {
+                               AdamW settings = shrinking(3);
+                               settings.first = begin;
+                               ops::adamw(exec, settings, x[0], x[1], View(), x[2], x[3]);
+                             });
+  const HostTensor codes(DType::u8, {kCount});
+  const HostTensor scales(DType::f32, {(kCount + kCodedBlock - 1) / kCodedBlock});
+  expect_same_bits_in_pieces(
+      {state.gradient, state.weight, codes, scales, codes, scales},
+      [](const Exec& exec, const std::vector<View>& x, int64_t begin) {
+        AdamW settings = shrinking(3);
+        settings.first = begin;
+        ops::adamw_8bit(exec, settings, x[0], x[1], View(), {x[2], x[3]}, {x[4], x[5]});
+      });
+  expect_same_bits_in_pieces({state.gradient, state.weight},
+                             [](const Exec& exec, const std::vector<View>& x, int64_t begin) {
+                               const Sgd settings{.learning_rate = 1e-3f,
+                                                  .stochastic_rounding = true,
+                                                  .seed = 5,
+                                                  .stream = 3,
+                                                  .first = begin};
+                               ops::sgd(exec, settings, x[0], x[1], View());
+                             });
 }
 
 }  // namespace

@@ -23,6 +23,7 @@ int64_t peak_of(const Snapshot& snapshot, Place place) {
 SmallRun make_run(uint64_t seed, TrainedPrecision precision, OptimizerSettings optimizer) {
   SmallRun run = make_small_run(seed);
   run.spec.model.lora.reset();
+  run.spec.model.quantisation.reset();
   run.spec.model.config.hidden = 96;
   run.spec.model.config.intermediate = 128;
   run.spec.model.precision = precision;

@@ -12,6 +12,7 @@ SmallRun make_pure_run(uint64_t seed) {
   SmallRun run = make_small_run(seed);
   run.spec.model.precision = TrainedPrecision::pure_bf16;
   run.spec.model.activation = run.spec.model.frozen_storage = DType::bf16;
+  run.spec.optimizer = {};
   return run;
 }
 
@@ -34,6 +35,7 @@ TEST(PureBf16, trained_parameters_take_2_2_0_4_bytes_where_f32_takes_4_4_0_8) {
   const TargetProfile profile = cpu_profile(2);
   SmallRun run = make_pure_run(1);
   run.spec.model.lora.reset();
+  run.spec.model.quantisation.reset();
   const Snapshot pure = rehearse(run.spec, 1, profile).snapshot;
   run.spec.model.precision = TrainedPrecision::f32;
   const Snapshot full = rehearse(run.spec, 1, profile).snapshot;

@@ -25,7 +25,7 @@ void load(const GradientRun& run, const Exec& exec, Model& model, bool real, int
   if (real && !run.weights)
     start_random(exec, model, run.seed);
   else
-    load_weights(exec, model, run.weights);
+    load_weights(exec, model, real ? run.weights : nullptr);
   if (run.spec.lora) load_adapter(exec, model, real ? run.adapter : nullptr);
   if (real && run.spec.lora && !run.adapter) start_adapter(exec, model, run.seed);
   for (Parameter& parameter : model.parameters()) {

@@ -175,6 +175,10 @@ SmallRun make_small_run(uint64_t seed) {
   }
   if (run.spec.model.lora) choose_lora_options(dice, *run.spec.model.lora);
   run.spec.model.upcast_norms = dice.below(2) == 0;
+  if (run.accumulation == 1 && dice.below(2) == 0) {
+    run.spec.model.unit_gradients = true;
+    run.spec.clips_by_unit = dice.below(3) == 0;
+  }
   run.spec.optimizer.rule =
       dice.pick({OptimizerRule::adamw, OptimizerRule::adamw, OptimizerRule::sgd});
   run.spec.optimizer.coding = dice.pick<std::optional<StateCoding>>(

@@ -31,7 +31,8 @@ int64_t default_loss_chunk(int64_t vocab) {
   return std::max<int64_t>(64, rows / 64 * 64);
 }
 
-double LossHead::chunks(const Pass& pass, ConstView normed, float scale, View d_normed) const {
+double LossHead::chunks(const Pass& pass, ConstView normed, float scale, View d_normed,
+                        bool vocabulary_gradient) const {
   const Exec& exec = pass.exec;
   const int64_t capacity = pass.capacity.labelled_rows;
   const int64_t chunk = std::max<int64_t>(1, std::min(chunk_rows, capacity));
@@ -46,18 +47,17 @@ double LossHead::chunks(const Pass& pass, ConstView normed, float scale, View d_
     const ConstView x = normed.view_rows(begin, count);
     const View now = logits.view_rows(count);
     vocabulary.forward(pass, x, now);
-    ops::cross_entropy(exec, pass.labels.view_rows(begin, count), scale, bool(d_normed), now,
-                       row_loss.view_rows(count));
+    ops::cross_entropy(exec, pass.labels.view_rows(begin, count), scale,
+                       d_normed || vocabulary_gradient, now, row_loss.view_rows(count));
     loss += sum_on_host(exec, row_loss.view_rows(count));
-    if (!d_normed) continue;
-    vocabulary.backward_input(pass, now, d_normed.view_rows(begin, count), false);
-    vocabulary.backward_parameters(pass, now, x);
+    if (d_normed) vocabulary.backward_input(pass, now, d_normed.view_rows(begin, count), false);
+    if (vocabulary_gradient) vocabulary.backward_parameters(pass, now, x);
   }
   return loss;
 }
 
-double LossHead::forward_backward(const Pass& pass, ConstView hidden, float scale,
-                                  View d_hidden) const {
+double LossHead::forward_backward(const Pass& pass, ConstView hidden, float scale, View d_hidden,
+                                  Tensor* waiting) const {
   const Exec& exec = pass.exec;
   const Ledger::Scope scope(exec.arena.ledger(), "loss head");
   const int64_t capacity = pass.capacity.labelled_rows, rows = pass.extent.labelled_rows;
@@ -67,13 +67,16 @@ double LossHead::forward_backward(const Pass& pass, ConstView hidden, float scal
   };
   Tensor x = make("labelled rows", pass.activation, width);
   Tensor rstd = make("rstd", DType::f32, 1);
-  Tensor normed = make("normed", pass.activation, width);
+  Tensor normed = exec.make(waiting ? Account::activations : Account::workspace, "normed",
+                            pass.activation, {capacity, width});
   ops::gather_rows(exec, hidden, pass.labelled_rows, x.view_rows(rows));
   norm.forward(exec, x.view_rows(rows), normed.view_rows(rows), rstd.view_rows(rows));
-  if (!d_hidden) return chunks(pass, normed.view_rows(rows), scale, View());
+  if (!d_hidden) return chunks(pass, normed.view_rows(rows), scale, View(), false);
 
   Tensor d_normed = make("d normed", DType::f32, width);
-  const double loss = chunks(pass, normed.view_rows(rows), scale, d_normed.view_rows(rows));
+  const double loss =
+      chunks(pass, normed.view_rows(rows), scale, d_normed.view_rows(rows), !waiting);
+  if (waiting) *waiting = std::move(normed);
   normed.reset();
   Tensor d_x = make("d labelled rows", DType::f32, width);
   ops::fill_zero(exec, d_x.view_rows(rows));
@@ -81,6 +84,11 @@ double LossHead::forward_backward(const Pass& pass, ConstView hidden, float scal
                 d_x.view_rows(rows));
   ops::scatter_rows(exec, d_x.view_rows(rows), pass.labelled_rows, d_hidden);
   return loss;
+}
+
+void LossHead::backward_vocabulary(const Pass& pass, const Tensor& normed, float scale) const {
+  const Ledger::Scope scope(pass.exec.arena.ledger(), "loss head");
+  chunks(pass, normed.view_rows(pass.extent.labelled_rows), scale, View(), true);
 }
 
 void LossHead::logits(const Pass& pass, ConstView hidden, View out) const {

@@ -14,13 +14,18 @@ struct LossHead {
 
   // The sum over labelled rows of the cross-entropy of `hidden` [tokens, hidden]. With d_hidden
   // [tokens, hidden] f32, which is overwritten, its gradient times `scale`, and the parameters'
-  // gradients are added to.
-  double forward_backward(const Pass& pass, ConstView hidden, float scale, View d_hidden) const;
+  // gradients are added to. With `waiting` the vocabulary's own gradient waits for
+  // backward_vocabulary, which reads what is left there: normed [labelled rows, hidden].
+  double forward_backward(const Pass& pass, ConstView hidden, float scale, View d_hidden,
+                          Tensor* waiting = nullptr) const;
+  // Adds to the vocabulary's gradient; the logits are computed again.
+  void backward_vocabulary(const Pass& pass, const Tensor& normed, float scale) const;
   // logits [rows, vocab] f32 of `hidden` [rows, hidden], for generation.
   void logits(const Pass& pass, ConstView hidden, View out) const;
 
  private:
-  double chunks(const Pass& pass, ConstView normed, float scale, View d_normed) const;
+  double chunks(const Pass& pass, ConstView normed, float scale, View d_normed,
+                bool vocabulary_gradient) const;
 };
 
 // The chunk when nobody chose one: logits of at most 64 MiB, whole tiles of 64 rows.

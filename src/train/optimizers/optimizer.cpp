@@ -74,12 +74,30 @@ void Optimizer::start(const Exec& exec) {
 }
 
 void Optimizer::update(const Exec& exec, double learning_rate, double gradient_scale) {
-  ++updates_;
+  begin_update();
+  update_pieces(exec, 0, pieces_.size(), learning_rate, gradient_scale);
+}
+
+void Optimizer::update_unit(const Exec& exec, const Unit& unit, double learning_rate,
+                            double gradient_scale) {
+  const auto is_of_unit = [&](const Piece& piece) {
+    return std::find(unit.begin(), unit.end(), piece.parameter) != unit.end();
+  };
+  const auto first = std::find_if(pieces_.begin(), pieces_.end(), is_of_unit);
+  const auto end = std::find_if_not(first, pieces_.end(), is_of_unit);
+  update_pieces(exec, static_cast<size_t>(first - pieces_.begin()),
+                static_cast<size_t>(end - pieces_.begin()), learning_rate, gradient_scale);
+}
+
+void Optimizer::update_pieces(const Exec& exec, size_t first, size_t end, double learning_rate,
+                              double gradient_scale) {
   UpdateStep step;
   step.index = updates_;
   step.gradient_scale = gradient_scale;
   step.stochastic_rounding = model_.spec().precision == TrainedPrecision::pure_bf16;
-  visit(exec, true, [&](const Piece& piece, const StateViews& states) {
+  StateStore::Sweep sweep(exec, store_, true, first, end);
+  for (size_t i = first; i < end; ++i) {
+    const Piece& piece = pieces_[i];
     Parameter& parameter = *piece.parameter;
     TrainedStretch stretch;
     stretch.gradient = stretch_of(parameter.gradient.view(), piece.first, piece.shape.elements);
@@ -88,13 +106,15 @@ void Optimizer::update(const Exec& exec, double learning_rate, double gradient_s
     stretch.weight_decay = parameter.decays ? settings_.weight_decay : 0;
     stretch.stream = static_cast<uint64_t>(updates_) << 32 | piece.index;
     stretch.first = piece.first;
-    rule_->update(exec, step, stretch, states);
-  });
+    rule_->update(exec, step, stretch, piece.shape.view(sweep.open(i)));
+    sweep.close(i);
+  }
+  sweep.finish();
 }
 
 void Optimizer::visit(const Exec& exec, bool writes,
                       const std::function<void(const Piece&, const StateViews&)>& body) {
-  StateStore::Sweep sweep(exec, store_, writes);
+  StateStore::Sweep sweep(exec, store_, writes, 0, pieces_.size());
   for (size_t i = 0; i < pieces_.size(); ++i) {
     body(pieces_[i], pieces_[i].shape.view(sweep.open(i)));
     sweep.close(i);

@@ -50,6 +50,10 @@ class Optimizer {
   void start(const Exec& exec);
   // One update from the gradients, each times `gradient_scale`.
   void update(const Exec& exec, double learning_rate, double gradient_scale);
+  // The same in parts: begin_update, then every trained parameter once, unit by unit. The
+  // parameters of a unit follow one another in the model's list.
+  void begin_update() { ++updates_; }
+  void update_unit(const Exec& exec, const Unit& unit, double learning_rate, double gradient_scale);
 
   // Calls `body` with the states of every piece; `writes` if it changes them.
   void visit(const Exec& exec, bool writes,
@@ -62,6 +66,8 @@ class Optimizer {
 
  private:
   StateShape shape_of(const Parameter& parameter) const;
+  void update_pieces(const Exec& exec, size_t first, size_t end, double learning_rate,
+                     double gradient_scale);
 
   Model& model_;
   OptimizerSettings settings_;

@@ -58,14 +58,15 @@ void StateStore::use_pages(Ledger& ledger, PageStore* page_store, int64_t offset
   paged_ = ledger.charge(Account::optimizer, Place::page, "states", page_bytes_);
 }
 
-StateStore::Sweep::Sweep(const Exec& exec, StateStore& store, bool writes)
-    : exec_(exec), store_(store), writes_(writes) {
-  if (store_.page_bytes_ == 0) return;
+StateStore::Sweep::Sweep(const Exec& exec, StateStore& store, bool writes, size_t first, size_t end)
+    : exec_(exec), store_(store), writes_(writes), end_(end) {
+  const size_t first_paged = std::max(first, store_.resident_.size());
+  if (first_paged >= end_) return;
   CAIRN_CHECK(store_.page_store_, "[state store] wanted use_pages before the first sweep");
   for (Buffer& buffer : buffers_)
     buffer.memory =
         exec.make(Account::optimizer, "buffer of paged states", DType::u8, {store_.buffer_bytes_});
-  start_read(store_.resident_.size());
+  start_read(first_paged);
 }
 
 StateStore::Sweep::~Sweep() {
@@ -81,7 +82,7 @@ StateStore::Sweep::~Sweep() {
 std::byte* StateStore::Sweep::open(size_t index) {
   if (!store_.pages(index)) return store_.resident_[index].view().data();
   // Moves run in their order: this read begins behind the other buffer's way back.
-  if (index + 1 < store_.records_.size()) start_read(index + 1);
+  if (index + 1 < end_) start_read(index + 1);
   Buffer& buffer = buffer_of(index);
   wait(buffer);
   return align_to_page(buffer.memory.view().data());

@@ -32,11 +32,13 @@ class StateStore {
   // Where that room is. It reads as zero until something is written.
   void use_pages(Ledger& ledger, PageStore* pages, int64_t offset);
 
-  // One walk over all records in their order, within a phase.
+  size_t records() const { return records_.size(); }
+
+  // One walk over records [first, end) in their order, within a phase.
   class Sweep {
    public:
-    // `writes`: records come back changed. Takes the buffers, if any record pages.
-    Sweep(const Exec& exec, StateStore& store, bool writes);
+    // `writes`: records come back changed. Takes the buffers, if any of the records pages.
+    Sweep(const Exec& exec, StateStore& store, bool writes, size_t first, size_t end);
     // Waits for what is under way: the buffers go back to the arena.
     ~Sweep();
     Sweep(const Sweep&) = delete;
@@ -61,6 +63,7 @@ class StateStore {
     const Exec& exec_;
     StateStore& store_;
     bool writes_;
+    size_t end_;
     std::array<Buffer, 2> buffers_;
   };
 

@@ -21,7 +21,7 @@ class NotingPages : public PageStore {
   Ticket start_read(int64_t offset, std::byte*, int64_t) override { return note("read", offset); }
   void wait(Ticket ticket) override {
     notes.push_back(fmt::format("wait for {}", ticket));
-    if (ticket == fails) throw DeviceError("the disk is gone");
+    if (fails != 0 && ticket >= fails) throw DeviceError("the disk is gone");
   }
 
   std::vector<std::string> notes;
@@ -35,7 +35,7 @@ class NotingPages : public PageStore {
   Ticket tickets_ = 0;
 };
 
-// A store of `count` records of two pages each in a rehearsed arena, which nothing touches.
+// A store of `count` records of eight pages each in a rehearsed arena, which nothing touches.
 struct StoreCase {
   StoreCase(size_t count, std::optional<int64_t> page_resident)
       : backend(open_rehearsal(cpu_profile(1))), arena(backend->device(), ledger) {
@@ -44,7 +44,7 @@ struct StoreCase {
                    page_resident);
     store.use_pages(ledger, &pages, 0);
   }
-  static constexpr int64_t kRecord = 2 * kPageAlignment;
+  static constexpr int64_t kRecord = 8 * kPageAlignment;
   static constexpr int64_t kBuffers = 2 * (kRecord + kPageAlignment);
 
   std::unique_ptr<RehearsalBackend> backend;
@@ -62,7 +62,7 @@ TEST(StateStore, records_that_fit_stay_and_nothing_moves) {
     EXPECT_EQ(one.store.page_bytes(), 0);
     EXPECT_EQ(one.ledger.current(Account::optimizer), 5 * StoreCase::kRecord);
     const Arena::PhaseScope phase(one.arena, Phase::update);
-    StateStore::Sweep sweep(one.exec, one.store, true);
+    StateStore::Sweep sweep(one.exec, one.store, true, 0, one.store.records());
     for (size_t i = 0; i < 5; ++i) {
       sweep.open(i);
       sweep.close(i);
@@ -79,7 +79,7 @@ TEST(StateStore, first_records_stay_within_the_limit_beside_the_buffers) {
   EXPECT_EQ(one.ledger.current(Account::optimizer), 2 * StoreCase::kRecord);
   const Arena::PhaseScope phase(one.arena, Phase::update);
   {
-    const StateStore::Sweep sweep(one.exec, one.store, true);
+    const StateStore::Sweep sweep(one.exec, one.store, true, 0, one.store.records());
     EXPECT_EQ(one.ledger.current(Account::optimizer), 2 * StoreCase::kRecord + StoreCase::kBuffers);
   }
   EXPECT_EQ(one.ledger.current(Account::optimizer), 2 * StoreCase::kRecord);
@@ -88,7 +88,7 @@ TEST(StateStore, first_records_stay_within_the_limit_beside_the_buffers) {
 TEST(StateStore, the_next_read_starts_before_this_record_is_handed_out) {
   StoreCase one(3, StoreCase::kBuffers);
   const Arena::PhaseScope phase(one.arena, Phase::update);
-  StateStore::Sweep sweep(one.exec, one.store, true);
+  StateStore::Sweep sweep(one.exec, one.store, true, 0, one.store.records());
   for (size_t i = 0; i < 3; ++i) {
     sweep.open(i);
     one.pages.notes.push_back("update");
@@ -96,21 +96,21 @@ TEST(StateStore, the_next_read_starts_before_this_record_is_handed_out) {
   }
   sweep.finish();
   EXPECT_EQ(one.pages.notes,
-            (std::vector<std::string>{"read 0 as 1", "read 2 as 2", "wait for 1", "update",
-                                      "write 0 as 3", "read 4 as 4", "wait for 2", "update",
-                                      "write 2 as 5", "wait for 4", "update", "write 4 as 6",
+            (std::vector<std::string>{"read 0 as 1", "read 8 as 2", "wait for 1", "update",
+                                      "write 0 as 3", "read 16 as 4", "wait for 2", "update",
+                                      "write 8 as 5", "wait for 4", "update", "write 16 as 6",
                                       "wait for 6", "wait for 5"}));
 }
 
 TEST(StateStore, a_failed_move_is_thrown_where_it_is_met) {
   for (const PageStore::Ticket fails : {1, 2, 3}) {
-    StoreCase one(2, StoreCase::kBuffers);
+    StoreCase one(3, StoreCase::kBuffers);
     one.pages.fails = fails;
     const Arena::PhaseScope phase(one.arena, Phase::update);
     EXPECT_THROW(
         {
-          StateStore::Sweep sweep(one.exec, one.store, true);
-          for (size_t i = 0; i < 2; ++i) {
+          StateStore::Sweep sweep(one.exec, one.store, true, 0, one.store.records());
+          for (size_t i = 0; i < 3; ++i) {
             sweep.open(i);
             sweep.close(i);
           }
