@@ -19,7 +19,8 @@ struct Measurement {
 constexpr std::array kMeasurements = {
     Measurement{"gemm", bench_gemm},       Measurement{"attention", bench_attention},
     Measurement{"step", bench_step},       Measurement{"checkpointing", bench_checkpointing},
-    Measurement{"packing", bench_packing}, Measurement{"optimizer", bench_optimizer}};
+    Measurement{"packing", bench_packing}, Measurement{"optimizer", bench_optimizer},
+    Measurement{"nf4", bench_nf4}};
 
 int run_bench(const std::string& what, const BenchOptions& options) {
   std::vector<std::string_view> names;
@@ -43,8 +44,9 @@ CheckpointPolicy policy_of(const BenchOptions& options, int64_t num_blocks) {
 Command add_bench(CLI::App& app) {
   auto options = std::make_shared<BenchOptions>();
   auto what = std::make_shared<std::string>();
-  app.add_option("what", *what, "gemm, attention, step, checkpointing, packing or optimizer")
+  app.add_option("what", *what, "gemm, attention, step, checkpointing, packing, optimizer or nf4")
       ->required();
+  app.add_option("keys", options->keys, "step: key=value, as after a recipe");
   app.add_option("--model", options->model,
                  "step, checkpointing: a known name or a config.json; packing: a folder or GGUF "
                  "with a tokenizer; "
@@ -60,7 +62,7 @@ Command add_bench(CLI::App& app) {
   app.add_option("--budgets", options->budgets, "checkpointing: budgets that the plan chooses for")
       ->check(CLI::Range(0, 100));
   app.add_flag("--rehearse", options->rehearse, "checkpointing: measure nothing");
-  app.add_option("--tokens", options->tokens, "attention: lengths of the timed sequences")
+  app.add_option("--tokens", options->tokens, "attention, nf4: lengths of the timed sequences")
       ->delimiter(',')
       ->check(CLI::Range(1, 1 << 17));
   app.add_option("--data", options->data, "packing: a data set, .json or .jsonl");

@@ -25,6 +25,7 @@ struct BenchOptions {
   bool only_flash = false;
   int threads = 0;
   int repeats = 5;
+  std::vector<std::string> keys;  // of step: key=value, as after a recipe
   bool json = false;
 };
 
@@ -37,5 +38,6 @@ int bench_step(const BenchOptions& options);
 int bench_checkpointing(const BenchOptions& options);
 int bench_packing(const BenchOptions& options);
 int bench_optimizer(const BenchOptions& options);
+int bench_nf4(const BenchOptions& options);
 
 }  // namespace cairn::program

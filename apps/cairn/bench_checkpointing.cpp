@@ -101,8 +101,7 @@ std::vector<std::string> cells_of(const Row& row) {
   if (!row.measured) return cells;
   cells.push_back(fmt::format("{:.2f}", row.measured->step_seconds));
   cells.push_back(fmt::format("{:+.1f} %", 100 * row.cost));
-  cells.push_back(row.measured->predicted_peak == row.measured->measured_peak ? "equal"
-                                                                              : "differs");
+  cells.push_back(row.measured->as_predicted() ? "equal" : "differs");
   return cells;
 }
 

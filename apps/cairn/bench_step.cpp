@@ -20,21 +20,23 @@ int bench_step(const BenchOptions& options) {
                {"product GFLOP/s", Align::right},
                {"share", Align::right},
                {"peak", Align::right},
+               {"of the plan"},
                {"resident - arena - runtime", Align::right}});
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();
   const ModelConfig config = find_model_config(options.model, ".");
   for (const std::string& method : options.methods)
     for (const std::string& shape : options.shapes) {
       const Batch batch = make_random_batch(parse_shape(shape), config.vocab);
-      TrainSpec spec = make_bench_spec(config, method, batch);
-      spec.checkpointing = policy_of(options, config.num_layers);
+      std::vector<std::string> keys = {"gradient_checkpointing=" + options.checkpointing};
+      keys.insert(keys.end(), options.keys.begin(), options.keys.end());
+      const TrainSpec spec = make_bench_spec(config, method, batch, keys);
       const MeasuredStep m = measure_step(spec, batch, options.repeats, *backend);
       table.add_row({fmt::format("{} {} {}", options.model, method, shape),
                      fmt::format("{:.2f}", m.step_seconds),
                      fmt::format("{:.0f}", static_cast<double>(m.tokens) / m.step_seconds),
                      fmt::format("{:.0f}", m.rate() / 1e9),
                      fmt::format("{:.0f}", m.gemm_rate / 1e9), fmt::format("{:.2f}", m.share()),
-                     format_bytes(m.measured_peak),
+                     format_bytes(m.measured.peak_bytes()), m.as_predicted() ? "equal" : "differs",
                      format_bytes(m.peak_resident - m.arena_bytes - m.runtime_bytes)});
       nlohmann::ordered_json row = to_json(m);
       row["method"] = method;

@@ -15,8 +15,9 @@
 #include "ops/gemm.h"
 #include "ops/moving.h"
 #include "plan/rehearse.h"
+#include "report/accounts.h"
 #include "run_in_arena.h"
-#include "train/recipe.h"
+#include "train/prepare.h"
 
 namespace cairn::program {
 namespace {
@@ -79,16 +80,21 @@ Batch make_random_batch(const BatchShape& shape, int64_t vocab) {
   return make_batch(pointers);
 }
 
-TrainSpec make_bench_spec(const ModelConfig& config, const std::string& method,
-                          const Batch& batch) {
-  TrainSpec spec;
-  spec.model.config = config;
-  if (method == "lora" || method == "qlora")
-    spec.model.lora = LoraSpec();
-  else if (method != "full")
+TrainSpec make_bench_spec(const ModelConfig& config, const std::string& method, const Batch& batch,
+                          const std::vector<std::string>& keys) {
+  if (method != "lora" && method != "qlora" && method != "full")
     throw UserError(fmt::format("--method {} is not known; use lora, qlora or full", method));
-  if (method == "qlora") spec.model.quantisation = QuantSpec();
-  spec.checkpointing = uniform_policy(Keep::everything, config.num_layers);
+  std::vector<std::string> all = {
+      "model_name_or_path=bench", "bf16=true", "gradient_checkpointing=none",
+      method == "full" ? "finetuning_type=full" : "finetuning_type=lora"};
+  if (method == "qlora") all.push_back("quantization_bit=4");
+  all.insert(all.end(), keys.begin(), keys.end());
+  const Recipe recipe = parse_recipe("", RecipeFormat::yaml, all, "the command line");
+  if (recipe.memory.checkpointing.is_auto())
+    throw UserError(
+        "gradient_checkpointing: auto is chosen by the plan; cairn bench checkpointing --budgets "
+        "measures it");
+  TrainSpec spec = make_train_spec(recipe, config);
   spec.capacity = capacity_of(batch);
   return spec;
 }
@@ -132,8 +138,8 @@ MeasuredStep measure_step(const TrainSpec& spec, const Batch& batch, int repeats
   plain.checkpointing = uniform_policy(Keep::everything, spec.model.config.num_layers);
   measured.useful_flops = rehearse(plain, 1, backend.profile()).step_work.gemm_flops;
   measured.tokens = batch.tokens();
-  measured.predicted_peak = rehearsal.snapshot.peak_bytes();
-  measured.measured_peak = ledger.snapshot().peak_bytes();
+  measured.predicted = rehearsal.snapshot;
+  measured.measured = ledger.snapshot();
   measured.arena_bytes = rehearsal.arena_bytes();
   return measured;
 }
@@ -144,8 +150,8 @@ nlohmann::ordered_json to_json(const MeasuredStep& m) {
           {"step_gflops", m.rate() / 1e9},
           {"gemm_gflops", m.gemm_rate / 1e9},
           {"share", m.share()},
-          {"predicted_peak_bytes", m.predicted_peak},
-          {"measured_peak_bytes", m.measured_peak},
+          {"predicted", to_json(m.predicted)},
+          {"measured", to_json(m.measured)},
           {"arena_bytes", m.arena_bytes},
           {"runtime_bytes", m.runtime_bytes},
           {"process_peak_rss_bytes", m.peak_resident}};
