@@ -43,7 +43,7 @@ class PagingRun {
     }
     pages->reserve(optimizers_.back()->page_bytes());
     for (Parameter& parameter : model_.parameters()) {
-      ops::fill_random(exec_, {.normal = true, .scale = 0.05f}, parameter.value.view());
+      ops::fill_random(exec_, {.normal = true, .scale = 0.05f}, parameter.value);
       ops::fill_random(exec_, {.normal = true, .scale = 0.01f}, parameter.gradient.view());
     }
   }

@@ -59,7 +59,7 @@ void QuantisingRoom::quantise(const Exec& exec, Model& model, Parameter& paramet
   const int64_t in = parameter.shape[1], total = parameter.shape[0], block = parameter.quant.block;
   const int64_t step = rows_of_piece(parameter, block);
   const View absmax = absmax_.view_rows(ceil_div(parameter.elements(), block));
-  const View codes = parameter.value.view().view_as({parameter.elements()});
+  const View codes = parameter.value.view_as({parameter.elements()});
   for (int64_t first = 0; first < total; first += step) {
     const int64_t count = std::min(step, total - first);
     const View piece = piece_.view_rows(count * in);
@@ -73,11 +73,11 @@ void QuantisingRoom::quantise(const Exec& exec, Model& model, Parameter& paramet
                     parameter.name));
   QuantScales& scales = parameter.scales;
   if (parameter.quant.nested())
-    ops::nest_absmax(exec, absmax, model.quant_tables().nested.view(), scales.absmax.view(),
-                     scales.nested_absmax.view(),
+    ops::nest_absmax(exec, absmax, model.quant_tables().nested.view(), scales.absmax,
+                     scales.nested_absmax,
                      model.quant_tables().offsets.view().view_rows(scales.index, 1));
   else
-    ops::convert(exec, absmax, scales.absmax.view());
+    ops::convert(exec, absmax, scales.absmax);
 }
 
 void match_quantised_weights(const TensorSource& source, ModelSpec& spec) {
@@ -155,11 +155,11 @@ void read_coded(const Exec& exec, Model& model, Parameter& parameter, const Tens
   QuantScales& scales = parameter.scales;
   const bool first = scales.index == 0;
   read_table(exec, source, weight + ".quant_map", tables.codes.view(), first);
-  read_part(exec, source, weight, parameter.value.view(), room);
-  read_part(exec, source, weight + ".absmax", scales.absmax.view(), room);
+  read_part(exec, source, weight, parameter.value, room);
+  read_part(exec, source, weight + ".absmax", scales.absmax, room);
   if (!module.nested) return;
   read_table(exec, source, weight + ".nested_quant_map", tables.nested.view(), first);
-  read_part(exec, source, weight + ".nested_absmax", scales.nested_absmax.view(), room);
+  read_part(exec, source, weight + ".nested_absmax", scales.nested_absmax, room);
   const View offset = tables.offsets.view().view_rows(scales.index, 1);
   exec.backend.device().copy_to_device(exec.stream, &module.nested_offset, offset.data(),
                                        offset.bytes());

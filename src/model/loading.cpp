@@ -45,10 +45,14 @@ std::vector<std::string> load_weights(const Exec& exec, Model& model, const Tens
   if (!source) return {};
   const WeightReader reader(*source, model);
   reader.write_tables(exec, model);
-  for (Parameter& parameter : model.parameters())
-    if (!parameter.adapter)
-      reader.read(exec, model, parameter, quantising,
-                  {scratch.view().data(), static_cast<size_t>(kReadScratchBytes)});
+  StreamFill fill(model.streamed());
+  for (Parameter& parameter : model.parameters()) {
+    if (parameter.adapter) continue;
+    fill.next(parameter);
+    reader.read(exec, model, parameter, quantising,
+                {scratch.view().data(), static_cast<size_t>(kReadScratchBytes)});
+  }
+  fill.finish();
   return reader.unused(model);
 }
 
@@ -58,7 +62,7 @@ void load_adapter(const Exec& exec, Model& model, const TensorSource* source) {
   check_belongs(model, *source);
   for (Parameter& parameter : model.parameters())
     if (parameter.in_adapter_file())
-      source->read(source->require(parameter.name_in_adapter()), parameter.value.view(),
+      source->read(source->require(parameter.name_in_adapter()), parameter.value,
                    {scratch.view().data(), static_cast<size_t>(kReadScratchBytes)});
 }
 
@@ -68,12 +72,12 @@ void start_adapter(const Exec& exec, Model& model, uint64_t seed) {
     ++stream;
     if (!parameter.adapter) continue;
     if (parameter.name.ends_with(".lora_B.weight")) {
-      ops::fill_zero(exec, parameter.value.view());
+      ops::fill_zero(exec, parameter.value);
       continue;
     }
     const auto fan_in = static_cast<float>(parameter.shape[1]);
     ops::fill_random(exec, {.scale = 1 / std::sqrt(fan_in), .seed = seed, .stream = stream},
-                     parameter.value.view());
+                     parameter.value);
   }
 }
 
@@ -81,11 +85,13 @@ void start_random(const Exec& exec, Model& model, uint64_t seed) {
   Tensor scratch = exec.make_scratch("read", kReadScratchBytes);
   QuantisingRoom quantising(exec, model);
   write_quant_tables(exec, model);
+  StreamFill filling(model.streamed());
   uint64_t stream = 0;
   for (Parameter& parameter : model.parameters()) {
     ++stream;
     if (parameter.adapter) continue;
-    const View value = parameter.value.view();
+    filling.next(parameter);
+    const View value = parameter.value;
     if (parameter.shape.rank() == 1) {
       const auto count = static_cast<size_t>(parameter.elements());
       const std::vector<float> ones(count, 1.0f);
@@ -109,6 +115,7 @@ void start_random(const Exec& exec, Model& model, uint64_t seed) {
         },
         "random weights");
   }
+  filling.finish();
 }
 
 }  // namespace cairn

@@ -3,10 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/bytes.h"
 #include "base/error.h"
 #include "ops/embedding.h"
-#include "ops/moving.h"
 
 namespace cairn {
 namespace {
@@ -44,20 +42,6 @@ void check_saved_beside(const LoraSpec& lora, const ParameterList& parameters) {
                       end));
 }
 
-// The tables of cos and sin, written in pieces that fit a stack.
-void write_rope_table(const Exec& exec, const ModelConfig& config, View table) {
-  const std::vector<double> frequencies = config.inverse_frequencies();
-  std::vector<float> row(frequencies.size() * 2);
-  for (int64_t position = 0; position < table.rows(); ++position) {
-    for (size_t i = 0; i < frequencies.size(); ++i) {
-      row[2 * i] = static_cast<float>(std::cos(static_cast<double>(position) * frequencies[i]));
-      row[2 * i + 1] = static_cast<float>(std::sin(static_cast<double>(position) * frequencies[i]));
-    }
-    const View out = table.view_rows(position, 1);
-    exec.backend.device().copy_to_device(exec.stream, row.data(), out.data(), out.bytes());
-  }
-}
-
 }  // namespace
 
 double LoraSpec::scale() const {
@@ -77,12 +61,21 @@ bool ModelSpec::parts_tied_head() const {
 
 Model::Model(const ModelSpec& spec) : spec_(spec) {
   if (spec_.lora) check_targets(*spec_.lora);
-  CAIRN_CHECK(!spec_.quantisation || spec_.lora || !spec_.trains,
+  const bool has_frozen = spec_.lora || !spec_.trains;
+  CAIRN_CHECK(!spec_.quantisation || has_frozen,
               "[model] wanted quantised weights to be frozen, got weights that are trained");
+  CAIRN_CHECK(!spec_.streams_weights || has_frozen,
+              "[model] wanted weights that stream to be frozen, got weights that are trained");
   const ModelConfig& config = spec_.config;
   embedding_ = declare("model.embed_tokens.weight", {config.vocab, config.hidden}, true);
   embedding_->embedding = true;
-  for (int64_t i = 0; i < config.num_layers; ++i) blocks_.push_back(declare_block(i));
+  for (int64_t i = 0; i < config.num_layers; ++i) {
+    const size_t first = parameters_.size();
+    blocks_.push_back(declare_block(i));
+    if (!spec_.streams_weights) continue;
+    for (size_t p = first; p < parameters_.size(); ++p)
+      if (!parameters_[p].trainable && !parameters_[p].adapter) parameters_[p].streamed_block = i;
+  }
   declare_head();
   collect_units();
   if (spec_.lora) check_saved_beside(*spec_.lora, parameters_);
@@ -205,58 +198,9 @@ Parameter* Model::find(const std::string& name) {
   return nullptr;
 }
 
-void Model::allocate(const Exec& exec, int64_t positions) {
-  allocate_tables(exec);
-  for (Parameter& parameter : parameters_) {
-    allocate_value(exec, parameter);
-    if (!parameter.trainable || spec_.unit_gradients) continue;
-    const Ledger::Scope scope(exec.arena.ledger(), parameter.name);
-    parameter.gradient = exec.make(Account::gradients, "gradient", trained_storage(spec_.precision),
-                                   parameter.shape);
-  }
-  rope_table_ = exec.make(Account::workspace, "rotary table", DType::f32,
-                          {positions, spec_.config.head_dim / 2, 2});
-}
-
-void Model::allocate_tables(const Exec& exec) {
-  if (!spec_.quantisation) return;
-  int64_t count = 0;
-  for (Parameter& parameter : parameters_)
-    if (parameter.storage == DType::u4) parameter.scales.index = count++;
-  quant_tables_.codes = exec.make(Account::weights, "4-bit table", DType::f32, {16});
-  if (!spec_.quantisation->nested) return;
-  quant_tables_.nested = exec.make(Account::weights, "absmax table", DType::f32, {256});
-  quant_tables_.offsets = exec.make(Account::weights, "absmax offsets", DType::f32, {count});
-}
-
-void Model::allocate_value(const Exec& exec, Parameter& parameter) {
-  const Ledger::Scope scope(exec.arena.ledger(), parameter.name);
-  parameter.value = exec.make(Account::weights, "weight", parameter.storage, parameter.shape);
-  if (parameter.storage != DType::u4) return;
-  const QuantSpec& spec = *spec_.quantisation;
-  const int64_t blocks = ceil_div(parameter.elements(), spec.block);
-  QuantScales& scales = parameter.scales;
-  QuantState& quant = parameter.quant;
-  scales.absmax =
-      exec.make(Account::weights, "absmax", spec.nested ? DType::u8 : DType::f32, {blocks});
-  quant.block = spec.block;
-  quant.table = quant_tables_.codes.view();
-  quant.absmax = scales.absmax.view();
-  if (!spec.nested) return;
-  scales.nested_absmax =
-      exec.make(Account::weights, "nested absmax", DType::f32, {ceil_div(blocks, kNestedBlock)});
-  quant.nested_absmax = scales.nested_absmax.view();
-  quant.nested_table = quant_tables_.nested.view();
-  quant.nested_offset = std::as_const(quant_tables_.offsets).view().view_rows(scales.index, 1);
-}
-
-void Model::write_tables(const Exec& exec) {
-  write_rope_table(exec, spec_.config, rope_table_.view());
-}
-
 Tensor Model::embed(const Pass& pass) const {
   Tensor hidden = pass.make_activation("embedded", spec_.config.hidden);
-  ops::embedding_forward(pass.exec, pass.ids, embedding_->value.view(), pass.filled(hidden));
+  ops::embedding_forward(pass.exec, pass.ids, embedding_->value, pass.filled(hidden));
   return hidden;
 }
 
@@ -291,6 +235,7 @@ double Model::evaluate_pass(const Pass& pass) const {
 void Model::generate_pass(const Pass& pass, KvCache& cache, ConstView cu_keys, View logits) const {
   Tensor hidden = embed(pass);
   for (size_t i = 0; i < blocks_.size(); ++i) {
+    pass.open_weights(i);
     Tensor output = pass.make_activation("output", spec_.config.hidden);
     blocks_[i].forward_cached(pass, pass.filled(std::as_const(hidden)), cache,
                               static_cast<int64_t>(i), cu_keys, pass.filled(output));

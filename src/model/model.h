@@ -3,12 +3,14 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "model/block_runner.h"
 #include "model/layers/loss_head.h"
+#include "model/streamed_weights.h"
 #include "model/trained_precision.h"
 
 namespace cairn {
@@ -44,9 +46,10 @@ struct ModelSpec {
   bool upcast_norms = false;              // frozen norms in f32 whatever frozen_storage says
   DType activation = DType::bf16;
   AttentionKind attention = AttentionKind::flash;
-  int64_t loss_chunk = 0;       // rows of logits at a time; 0: default_loss_chunk
-  int64_t mlp_tile = 0;         // tokens that pass through an MLP at a time; 0: auto
-  bool unit_gradients = false;  // they live while a unit's backward runs; passes bring a store
+  int64_t loss_chunk = 0;        // rows of logits at a time; 0: default_loss_chunk
+  int64_t mlp_tile = 0;          // tokens that pass through an MLP at a time; 0: auto
+  bool streams_weights = false;  // frozen ones of the blocks pass through memory; passes open them
+  bool unit_gradients = false;   // they live while a unit's backward runs; passes bring a store
 
   // True if the head is tied to the embedding in the model's files and yet has a copy of its own,
   // since one of the two is trained beside the pairs and the other is not, or both are: as in PEFT.
@@ -77,6 +80,8 @@ class Model {
   ConstView rope_table() const { return rope_table_.view(); }
   // Empty unless weights are quantised; loading fills them.
   QuantTables& quant_tables() { return quant_tables_; }
+  // Null unless weights stream.
+  StreamedWeights* streamed() const { return streamed_.get(); }
   // The parts of allocate: tables of codes, and one parameter's value with what its codes need.
   void allocate_tables(const Exec& exec);
   void allocate_value(const Exec& exec, Parameter& parameter);
@@ -94,6 +99,7 @@ class Model {
   Parameter* declare(std::string name, Shape shape, bool decays);
   void declare_head();
   void collect_units();
+  void allocate_slots(const Exec& exec);
   Linear declare_linear(const std::string& module, int64_t out, int64_t in);
   Block declare_block(int64_t index);
   bool quantises(const std::string& module) const;
@@ -107,6 +113,7 @@ class Model {
   LossHead head_;
   Tensor rope_table_;
   QuantTables quant_tables_;
+  std::unique_ptr<StreamedWeights> streamed_;
 };
 
 }  // namespace cairn

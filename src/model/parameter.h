@@ -10,6 +10,12 @@
 
 namespace cairn {
 
+struct ParameterMemory {
+  Tensor value;          // [shape]
+  Tensor absmax;         // [blocks], of u4 storage
+  Tensor nested_absmax;  // [ceil(blocks / 256)]
+};
+
 struct Parameter {
   std::string name;  // as Hugging Face and PEFT write it
   Shape shape;       // [out, in] of a product, [hidden] of a norm, [vocab, hidden] of the embedding
@@ -21,10 +27,12 @@ struct Parameter {
   std::string starts_as;           // the name in the model's files, if it is another's
   double learning_rate_scale = 1;  // times the run's rate
   bool embedding = false;          // a table whose rows are looked up
-  Tensor value;
-  QuantScales scales;  // empty unless the storage is u4
-  QuantState quant;    // the same as kernels take it, with the model's tables
-  Tensor gradient;     // f32, or bf16 in the 2-byte modes; empty when frozen
+  View value;                      // [shape]: in `memory`, or in a slot that it passes through
+  QuantScales scales;              // of u4 storage; where the value is
+  QuantState quant;                // the same as kernels take it, with the model's tables
+  ParameterMemory memory;          // empty for a weight that streams
+  int64_t streamed_block = -1;     // the block that it streams with
+  Tensor gradient;                 // f32, or bf16 in the 2-byte modes; empty when frozen
 
   int64_t elements() const { return shape.elements(); }
   bool in_adapter_file() const { return adapter || saved_beside; }

@@ -8,6 +8,7 @@
 namespace cairn {
 
 class GradientStore;
+class StreamedWeights;
 
 // How much a batch holds, or the most that any batch of the run will hold.
 struct Extent {
@@ -33,8 +34,11 @@ struct Pass {
   PageStore* pages = nullptr;     // for block inputs that page, or none
   // Takes gradients unit by unit; none: they stay for the run.
   GradientStore* gradients = nullptr;
+  StreamedWeights* weights = nullptr;  // of the blocks, if they stream
 
   int64_t tokens() const { return extent.tokens; }
+  // Call before a block is used.
+  void open_weights(size_t block) const;
 
   // [capacity.tokens, columns] of the activations account, in the activation type.
   Tensor make_activation(std::string_view label, int64_t columns) const {

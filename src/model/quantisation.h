@@ -32,9 +32,11 @@ struct QuantTables {
 
 // Beside the codes of one weight.
 struct QuantScales {
-  Tensor absmax;         // [blocks] f32, u8 if nested
-  Tensor nested_absmax;  // [ceil(blocks / 256)] f32; empty unless nested
-  int64_t index = 0;     // of the weight among the model's quantised ones
+  View absmax;         // [blocks] f32, u8 if nested
+  View nested_absmax;  // [ceil(blocks / 256)] f32; empty unless nested
+  int64_t blocks = 0;
+  bool nested = false;
+  int64_t index = 0;  // of the weight among the model's quantised ones
 };
 
 }  // namespace cairn

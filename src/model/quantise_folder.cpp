@@ -69,7 +69,7 @@ class FolderWriter {
     const QuantState& quant = parameter.quant;
     const std::string& weight = parameter.name;
     QuantisedModule module = describe(parameter, quantisation);
-    write(weight, parameter.value.view());
+    write(weight, parameter.value);
     write(weight + ".absmax", quant.absmax);
     write(weight + ".quant_map", quant.table);
     if (quant.nested()) {
@@ -144,11 +144,9 @@ void quantise_folder(const Exec& exec, const ModelFiles& files, const QuantSpec&
       if (parameter.storage == DType::u4)
         out.write_quantised(parameter, quantisation);
       else
-        out.write(parameter.name, parameter.value.view());
+        out.write(parameter.name, parameter.value);
     }
-    parameter.value.reset();
-    parameter.scales =
-        QuantScales{.absmax = {}, .nested_absmax = {}, .index = parameter.scales.index};
+    parameter.memory = {};
   }
   if (!folder) return;
   writer->finish();

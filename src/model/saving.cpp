@@ -22,7 +22,7 @@ class Streamer {
 
   template <typename Writer>
   void write(const Parameter& parameter, const std::string& name, Writer& writer) {
-    const ConstView all = parameter.value.view().view_as({parameter.elements()});
+    const ConstView all = parameter.value.view_as({parameter.elements()});
     for (int64_t begin = 0; begin < all.rows(); begin += kPieceElements) {
       const int64_t count = std::min(kPieceElements, all.rows() - begin);
       const View piece = converted_.view_rows(count), host = host_.view_rows(count);

@@ -57,7 +57,7 @@ void WeightReader::read(const Exec& exec, Model& model, Parameter& parameter,
   const TensorInfo& info = source_.require(parameter.name_in_model());
   if (const auto coded = coded_.find(info.name); coded != coded_.end())
     return read_coded(exec, model, parameter, source_, coded->second, room);
-  if (parameter.storage != DType::u4) return source_.read(info, parameter.value.view(), room);
+  if (parameter.storage != DType::u4) return source_.read(info, parameter.value, room);
   const auto rows = [&](int64_t first, int64_t count, View out) {
     source_.read_rows(info, first, count, out, room);
   };

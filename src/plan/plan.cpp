@@ -42,7 +42,7 @@ void explain_states(Plan& plan) {
                         format_bytes(states.page_bytes), format_bytes(optimizer.page_resident)));
 }
 
-void explain(Plan& plan) {
+void explain(Plan& plan, const TargetProfile& profile) {
   const auto& accounts = plan.rehearsal.snapshot.accounts_at_peak();
   const auto largest =
       static_cast<size_t>(std::max_element(accounts.begin(), accounts.end()) - accounts.begin());
@@ -56,6 +56,15 @@ void explain(Plan& plan) {
     plan.why.push_back(
         "flash_attn: disabled keeps the probabilities of every head: its memory grows with the "
         "square of the longest sample");
+  if (plan.spec.model.streams_weights) {
+    const Work& work = plan.rehearsal.step_work;
+    plan.why.push_back(fmt::format(
+        "weights_place: paged keeps two blocks' frozen weights in memory; a step moves {} to and "
+        "from the page file, {:.1f} s at the {}/s that the profile of '{}' has, beside computing",
+        format_bytes(static_cast<int64_t>(work.page_bytes)),
+        work.page_bytes / profile.page_bytes_per_second,
+        format_bytes(static_cast<int64_t>(profile.page_bytes_per_second)), profile.name));
+  }
   if (plan.spec.model.unit_gradients)
     plan.why.push_back(
         plan.spec.max_grad_norm > 0 && !plan.spec.clips_by_unit
@@ -99,7 +108,7 @@ Plan make_plan(const Recipe& recipe, const TrainSpec& spec, const TargetProfile&
   plan.tokens_per_step = recipe.train.gradient_accumulation_steps * spec.capacity.tokens;
   plan.asked_checkpointing = recipe.memory.checkpointing;
   settle_policy(plan, profile);
-  explain(plan);
+  explain(plan, profile);
   if (const auto choice = choose_attention(recipe.model.flash_attn, profile);
       !choice.remark.empty())
     plan.why.push_back(choice.remark);

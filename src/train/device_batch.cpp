@@ -40,7 +40,8 @@ Pass DeviceBatch::make_pass(const Model& model, PageStore* pages) const {
           .labels = labels_.view_rows(extent_.labelled_rows),
           .rope_table = model.rope_table(),
           .samples = samples_ ? samples_.view_rows(extent_.tokens) : ConstView(),
-          .pages = pages};
+          .pages = pages,
+          .weights = model.streamed()};
 }
 
 }  // namespace cairn

@@ -37,13 +37,15 @@ bool is_due(IntervalStrategy strategy, double interval, int64_t step, const Samp
   return false;
 }
 
-// The page file of block inputs and states, if any may move.
+// The page file of block inputs, states and frozen weights, if any may move.
 std::unique_ptr<PageFile> open_pages(const PreparedRun& run) {
   const CheckpointPolicy& policy = run.spec.checkpointing;
   const bool inputs = std::any_of(policy.begin(), policy.end(), [](const BlockPolicy& block) {
     return block.first == Keep::paged_input;
   });
-  if (!inputs && run.spec.optimizer.place == StatePlace::resident) return nullptr;
+  if (!inputs && run.spec.optimizer.place == StatePlace::resident &&
+      !run.spec.model.streams_weights)
+    return nullptr;
   const std::string& folder = run.recipe.memory.page_dir;
   return std::make_unique<PageFile>(folder.empty() ? run.recipe.output.output_dir : folder);
 }

@@ -184,6 +184,7 @@ TrainSpec make_train_spec(const Recipe& recipe, const ModelConfig& config) {
       config.num_layers);
   spec.optimizer = make_optimizer_settings(recipe);
   spec.max_grad_norm = recipe.train.max_grad_norm;
+  spec.model.streams_weights = recipe.memory.weights_place == StatePlace::paged;
   spec.model.unit_gradients = recipe.memory.optimizer_in_backward;
   spec.clips_by_unit = spec.model.unit_gradients && recipe.memory.max_grad_norm_per_unit;
   spec.seed = static_cast<uint64_t>(recipe.train.seed);

@@ -138,6 +138,7 @@ struct MemoryRecipe {
   PolicyChoice checkpointing;                         // key "gradient_checkpointing"
   int64_t loss_chunk = 0;                             // tokens; 0: auto
   int64_t mlp_tile = 0;                               // tokens; 0: auto
+  StatePlace weights_place = StatePlace::resident;    // of the blocks' frozen weights
   StatePlace optimizer_place = StatePlace::resident;  // resolved: paged if optim is
   int64_t page_resident = kDefaultPageResident;       // bytes of paged things that stay in memory
   bool optimizer_in_backward = false;   // each unit's update as soon as its gradients are there

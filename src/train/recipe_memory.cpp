@@ -94,6 +94,7 @@ std::vector<RecipeKey> memory_keys() {
           switch_key("use_unsloth_gc", offload_inputs),
           honoured_or_auto("loss_chunk", memory, &MemoryRecipe::loss_chunk, kMostBatchTokens),
           honoured_or_auto("mlp_tile", memory, &MemoryRecipe::mlp_tile, kMostBatchTokens),
+          honoured("weights_place", memory, &MemoryRecipe::weights_place),
           honoured("optimizer_place", memory, &MemoryRecipe::optimizer_place),
           bytes_key("page_resident", &MemoryRecipe::page_resident),
           honoured("optimizer_in_backward", memory, &MemoryRecipe::optimizer_in_backward),

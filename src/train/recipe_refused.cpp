@@ -84,12 +84,6 @@ std::vector<RecipeKey> train_keys() {
   };
 }
 
-std::vector<RecipeKey> refused_memory_keys() {
-  return {
-      refused_unless("weights_place", std::string("resident"), "weights stay in memory here"),
-  };
-}
-
 std::vector<RecipeKey> generate_keys() {
   return {
       refused_unless("num_beams", int64_t{1}, "use do_sample, temperature, top_p and top_k"),
@@ -111,7 +105,6 @@ std::vector<RecipeKey> refused_keys() {
   add("method", method_keys());
   add("data", data_keys());
   add("train", train_keys());
-  add("memory", refused_memory_keys());
   add("generate", generate_keys());
   return keys;
 }

@@ -46,6 +46,11 @@ void check_memory(const Recipe& recipe, const GivenKeys& keys) {
             "use_unsloth_gc asks for gradient_checkpointing: offload, and another key for another "
             "policy; keep one");
   const TrainRecipe& train = recipe.train;
+  refuse_if(
+      recipe.memory.weights_place == StatePlace::paged &&
+          recipe.method.finetuning_type != FinetuningType::lora,
+      "weights_place: paged streams frozen weights, so it needs finetuning_type: lora; leave it "
+      "out to train all weights, with optimizer_place: paged for their states");
   refuse_if(recipe.memory.optimizer_in_backward && train.gradient_accumulation_steps > 1,
             "optimizer_in_backward applies gradients as soon as they are complete, so none can be "
             "summed over micro-batches; use gradient_accumulation_steps: 1, with a larger "

@@ -41,6 +41,7 @@ std::vector<std::string> Trainer::load(const WeightSources& sources, bool rehear
   rehearsal_ = rehearsal;
   model_.allocate(exec_, positions_of(spec_));
   optimizer_.allocate(exec_);
+  reserve_pages();
   if (!rehearsal) model_.write_tables(exec_);
   std::vector<std::string> unused;
   if (rehearsal || sources.base)
@@ -51,7 +52,6 @@ std::vector<std::string> Trainer::load(const WeightSources& sources, bool rehear
     load_adapter(exec_, model_, sources.adapter);
     if (!rehearsal && !sources.adapter) start_adapter(exec_, model_, spec_.seed);
   }
-  reserve_pages();
   optimizer_.start(exec_);
   zero_gradients();
   for (const Parameter& parameter : model_.parameters())
@@ -60,18 +60,21 @@ std::vector<std::string> Trainer::load(const WeightSources& sources, bool rehear
   return unused;
 }
 
-// One store serves both: block inputs first, states behind them.
+// One store serves all: block inputs first, states behind them, then weights.
 void Trainer::reserve_pages() {
   const int64_t inputs = PagedInputs::bytes_of(spec_.checkpointing, spec_.capacity.tokens,
                                                spec_.model.activation, spec_.model.config.hidden);
   const int64_t states = optimizer_.page_bytes();
-  if (inputs + states == 0) return;
+  StreamedWeights* const streamed = model_.streamed();
+  const int64_t weights = streamed ? streamed->page_bytes() : 0;
+  if (inputs + states + weights == 0) return;
   CAIRN_CHECK(pages_, "[trainer] wanted a page store for what pages, got none");
   Ledger& ledger = exec_.arena.ledger();
   if (inputs > 0)
     paged_inputs_ = ledger.charge(Account::activations, Place::page, "block inputs", inputs);
   optimizer_.use_pages(ledger, pages_, inputs);
-  pages_->reserve(inputs + states);
+  if (streamed) streamed->use_pages(ledger, *pages_, inputs + states);
+  pages_->reserve(inputs + states + weights);
 }
 
 void Trainer::zero_gradients() {

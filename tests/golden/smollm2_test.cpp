@@ -108,7 +108,7 @@ TEST_F(SmolLm2, loss_and_every_adapter_gradient_equal_peft) {
   run.weights = files_.weights.get();
   run.set_value = [&](Parameter& parameter) {
     if (!parameter.adapter) return;
-    float* values = parameter.value.view().as<float>();
+    float* values = parameter.value.as<float>();
     for (int64_t i = 0; i < parameter.elements(); ++i)
       values[i] = adapter_value(index.at(parameter.name), static_cast<uint32_t>(i));
   };

@@ -138,9 +138,10 @@ class DroppedPair : public ::testing::Test {
     Parameter parameter;
     parameter.shape = value.shape();
     parameter.trainable = true;
-    parameter.value = exec.make(Account::weights, "weight", DType::f32, value.shape());
+    parameter.memory.value = exec.make(Account::weights, "weight", DType::f32, value.shape());
+    parameter.value = parameter.memory.value.view();
     parameter.gradient = exec.make(Account::gradients, "gradient", DType::f32, value.shape());
-    ops::convert(exec, value, parameter.value.view());
+    ops::convert(exec, value, parameter.value);
     ops::fill_zero(exec, parameter.gradient.view());
     return parameter;
   }

@@ -33,7 +33,7 @@ GradientRun make_gradient_run(uint64_t seed, double rate) {
   // B of a fresh pair is zero, and with it everything that could be dropped.
   run.set_value = [](Parameter& parameter) {
     if (!parameter.name.ends_with("lora_B.weight")) return;
-    float* values = parameter.value.view().as<float>();
+    float* values = parameter.value.as<float>();
     for (int64_t i = 0; i < parameter.elements(); ++i)
       values[i] = 0.05f * Random(3).normal(static_cast<uint64_t>(i));
   };
@@ -97,7 +97,7 @@ double loss_along(GradientRun run, const GradientResult& gradients, double step,
   run.set_value = [&, start](Parameter& parameter) {
     start(parameter);
     if (!parameter.trainable) return;
-    float* values = parameter.value.view().as<float>();
+    float* values = parameter.value.as<float>();
     const std::vector<float>& slope = gradients.of(parameter.name).values;
     for (size_t i = 0; i < slope.size(); ++i) values[i] += static_cast<float>(step * slope[i]);
   };

@@ -45,6 +45,7 @@ TEST(OptimizerInBackward, gradients_are_those_of_the_largest_unit_at_most) {
     SmallRun run = make_run(3);
     run.spec.model.lora.reset();
     run.spec.model.quantisation.reset();
+    run.spec.model.streams_weights = false;
     run.spec.model.config.tied_embeddings = tied;
     run.spec.model.precision = TrainedPrecision::f32;
     run.spec.model.unit_gradients = true;

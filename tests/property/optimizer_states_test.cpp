@@ -24,6 +24,7 @@ SmallRun make_run(uint64_t seed, TrainedPrecision precision, OptimizerSettings o
   SmallRun run = make_small_run(seed);
   run.spec.model.lora.reset();
   run.spec.model.quantisation.reset();
+  run.spec.model.streams_weights = false;
   run.spec.model.config.hidden = 96;
   run.spec.model.config.intermediate = 128;
   run.spec.model.precision = precision;

@@ -23,7 +23,7 @@ GradientRun make_run(uint64_t seed, DType storage) {
   // B of a fresh pair is zero, and with it the gradient of A.
   run.set_value = [](Parameter& parameter) {
     if (!parameter.name.ends_with("lora_B.weight")) return;
-    float* values = parameter.value.view().as<float>();
+    float* values = parameter.value.as<float>();
     for (int64_t i = 0; i < parameter.elements(); ++i)
       values[i] = 0.05f * Random(3).normal(static_cast<uint64_t>(i));
   };

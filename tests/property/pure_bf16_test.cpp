@@ -36,6 +36,7 @@ TEST(PureBf16, trained_parameters_take_2_2_0_4_bytes_where_f32_takes_4_4_0_8) {
   SmallRun run = make_pure_run(1);
   run.spec.model.lora.reset();
   run.spec.model.quantisation.reset();
+  run.spec.model.streams_weights = false;
   const Snapshot pure = rehearse(run.spec, 1, profile).snapshot;
   run.spec.model.precision = TrainedPrecision::f32;
   const Snapshot full = rehearse(run.spec, 1, profile).snapshot;

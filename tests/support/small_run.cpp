@@ -51,7 +51,7 @@ void choose_lora_options(Dice& dice, LoraSpec& lora) {
 
 std::vector<float> read_values(const Parameter& parameter) {
   std::vector<float> values(static_cast<size_t>(parameter.elements()));
-  const ConstView view = parameter.value.view();
+  const ConstView view = parameter.value;
   for (size_t i = 0; i < values.size(); ++i)
     values[i] = view.dtype() == DType::f32 ? view.as<float>()[i] : to_float(view.as<bf16>()[i]);
   return values;
@@ -175,6 +175,7 @@ SmallRun make_small_run(uint64_t seed) {
   }
   if (run.spec.model.lora) choose_lora_options(dice, *run.spec.model.lora);
   run.spec.model.upcast_norms = dice.below(2) == 0;
+  run.spec.model.streams_weights = run.spec.model.lora && dice.below(3) == 0;
   if (run.accumulation == 1 && dice.below(2) == 0) {
     run.spec.model.unit_gradients = true;
     run.spec.clips_by_unit = dice.below(3) == 0;

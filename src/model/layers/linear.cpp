@@ -41,12 +41,12 @@ Tensor make_piece(const Pass& pass, std::string_view label, DType dtype, int64_t
 
 LowRank Linear::fold(const Pass& pass) const {
   if (!lora_a || drops(pass)) return {};
-  return {.up = lora_b->value.view(), .down = lora_a->value.view(), .scale = lora_scale};
+  return {.up = lora_b->value, .down = lora_a->value, .scale = lora_scale};
 }
 
 void Linear::forward(const Pass& pass, ConstView x, View y, ConstView residual) const {
   ops::gemm(pass.exec, {.a = x,
-                        .b = weight->value.view(),
+                        .b = weight->value,
                         .c = y,
                         .transpose_b = true,
                         .residual = residual,
@@ -57,7 +57,7 @@ void Linear::forward(const Pass& pass, ConstView x, View y, ConstView residual) 
 
 void Linear::backward_input(const Pass& pass, ConstView d_y, View d_x, bool accumulate) const {
   ops::gemm(pass.exec, {.a = d_y,
-                        .b = weight->value.view(),
+                        .b = weight->value,
                         .c = d_x,
                         .beta = accumulate ? 1.0f : 0.0f,
                         .fold = fold(pass),
@@ -87,9 +87,9 @@ void Linear::add_pair(const Pass& pass, ConstView x, View y) const {
   for_each_piece(pass, {.rate = dropout, .stream = dropout_stream}, [&](const Piece& piece) {
     const View now = dropped.view_rows(piece.rows), low_rows = low.view_rows(piece.rows);
     ops::dropout(exec, piece.dropout, x.view_rows(piece.begin, piece.rows), now);
-    ops::gemm(exec, {.a = now, .b = lora_a->value.view(), .c = low_rows, .transpose_b = true});
+    ops::gemm(exec, {.a = now, .b = lora_a->value, .c = low_rows, .transpose_b = true});
     ops::gemm(exec, {.a = low_rows,
-                     .b = lora_b->value.view(),
+                     .b = lora_b->value,
                      .c = y.view_rows(piece.begin, piece.rows),
                      .transpose_b = true,
                      .alpha = pair_scale(pass),
@@ -104,11 +104,9 @@ void Linear::add_pair_to_input(const Pass& pass, ConstView d_y, View d_x) const 
   Tensor low = make_piece(pass, "low rank", DType::f32, lora_a->shape[0]);
   for_each_piece(pass, {.rate = dropout, .stream = dropout_stream}, [&](const Piece& piece) {
     const View now = spread.view_rows(piece.rows), low_rows = low.view_rows(piece.rows);
-    ops::gemm(
-        exec,
-        {.a = d_y.view_rows(piece.begin, piece.rows), .b = lora_b->value.view(), .c = low_rows});
     ops::gemm(exec,
-              {.a = low_rows, .b = lora_a->value.view(), .c = now, .alpha = pair_scale(pass)});
+              {.a = d_y.view_rows(piece.begin, piece.rows), .b = lora_b->value, .c = low_rows});
+    ops::gemm(exec, {.a = low_rows, .b = lora_a->value, .c = now, .alpha = pair_scale(pass)});
     ops::dropout(exec, piece.dropout, now, now);
     ops::add(exec, now, d_x.view_rows(piece.begin, piece.rows));
   });
@@ -121,14 +119,14 @@ void Linear::add_pair_gradients(const Pass& pass, ConstView d_y, ConstView x) co
   Tensor low = drops(pass) ? make_piece(pass, "low rank", DType::f32, rank)
                            : pass.make_gradient("low rank", rank);
   const View low_rows = low.view_rows(x.rows());
-  ops::gemm(exec, {.a = x, .b = lora_a->value.view(), .c = low_rows, .transpose_b = true});
+  ops::gemm(exec, {.a = x, .b = lora_a->value, .c = low_rows, .transpose_b = true});
   ops::gemm(exec, {.a = d_y,
                    .b = low_rows,
                    .c = lora_b->gradient.view(),
                    .transpose_a = true,
                    .alpha = pair_scale(pass),
                    .beta = 1});
-  ops::gemm(exec, {.a = d_y, .b = lora_b->value.view(), .c = low_rows});
+  ops::gemm(exec, {.a = d_y, .b = lora_b->value, .c = low_rows});
   ops::gemm(exec, {.a = low_rows,
                    .b = x,
                    .c = lora_a->gradient.view(),

@@ -68,7 +68,7 @@ void Optimizer::allocate(const Exec& exec) {
 void Optimizer::start(const Exec& exec) {
   if (model_.spec().precision != TrainedPrecision::mixed) return;
   visit(exec, true, [&](const Piece& piece, const StateViews& states) {
-    ops::convert(exec, stretch_of(piece.parameter->value.view(), piece.first, piece.shape.elements),
+    ops::convert(exec, stretch_of(piece.parameter->value, piece.first, piece.shape.elements),
                  states.master);
   });
 }
@@ -101,7 +101,7 @@ void Optimizer::update_pieces(const Exec& exec, size_t first, size_t end, double
     Parameter& parameter = *piece.parameter;
     TrainedStretch stretch;
     stretch.gradient = stretch_of(parameter.gradient.view(), piece.first, piece.shape.elements);
-    stretch.weight = stretch_of(parameter.value.view(), piece.first, piece.shape.elements);
+    stretch.weight = stretch_of(parameter.value, piece.first, piece.shape.elements);
     stretch.learning_rate = learning_rate * parameter.learning_rate_scale;
     stretch.weight_decay = parameter.decays ? settings_.weight_decay : 0;
     stretch.stream = static_cast<uint64_t>(updates_) << 32 | piece.index;

@@ -32,6 +32,9 @@ struct Way {
   AttentionKind attention = AttentionKind::flash;
   int64_t mlp_tile = 0;
   OptimizerSettings optimizer = {};
+  bool quantised = false;       // with LoRA
+  bool unit_gradients = false;  // the optimizer in backward
+  bool streams = false;         // frozen weights, with LoRA
 };
 const OptimizerSettings k8Bit{.coding = StateCoding::blocks_8bit};
 const OptimizerSettings kPaged{.place = StatePlace::paged, .page_resident = 2 * kMiB};
@@ -52,13 +55,23 @@ const Way kWays[] = {{"none"},
                      {"block", AttentionKind::flash, 0, k8Bit},
                      {"block", AttentionKind::flash, 0, kPaged},
                      {"offload", AttentionKind::flash, 0, kPaged8Bit},
-                     {"block", AttentionKind::flash, 0, kSgd}};
+                     {"block", AttentionKind::flash, 0, kSgd},
+                     {"block", AttentionKind::flash, 0, {}, true},
+                     {"nested", AttentionKind::flash, 0, k8Bit, false, true},
+                     {"offload", AttentionKind::flash, 0, kPaged8Bit, true, true},
+                     {"block", AttentionKind::flash, 0, {}, false, false, true},
+                     {"block", AttentionKind::flash, 0, {}, true, false, true},
+                     {"every:2", AttentionKind::flash, 0, {}, false, false, true},
+                     {"every:2", AttentionKind::flash, 0, kPaged, true, false, true}};
 
 void set_way(TrainSpec& spec, const Way& way) {
   spec.checkpointing = make_policy(*parse_policy(way.policy), spec.model.config.num_layers);
   spec.model.attention = way.attention;
   spec.model.mlp_tile = way.mlp_tile;
   spec.optimizer = way.optimizer;
+  spec.model.unit_gradients = way.unit_gradients;
+  spec.model.streams_weights = way.streams && spec.model.lora;
+  if (way.quantised && spec.model.lora) spec.model.quantisation = QuantSpec();
 }
 
 // Every buffer of this shape is over the watched size, so nothing can hide below it.
@@ -73,14 +86,15 @@ TEST(StepMemory, nothing_allocates_over_64_kib_during_a_step) {
   for (const bool lora : {true, false})
     for (const Way& way : kWays) {
       SCOPED_TRACE(way.policy);
-      const std::vector<Batch> step = make_batches(7, config.vocab, 2, 3, 150);
+      const int64_t accumulation = way.unit_gradients ? 1 : 2;
+      const std::vector<Batch> step = make_batches(7, config.vocab, accumulation, 3, 150);
       SmallRun run;
       run.spec = make_lora_spec(config, step[0]);
       if (!lora) run.spec.model.lora.reset();
       set_way(run.spec, way);
       run.steps = {step};
       set_capacity(run);
-      const Rehearsal rehearsal = rehearse(run.spec, 2, backend->profile());
+      const Rehearsal rehearsal = rehearse(run.spec, accumulation, backend->profile());
       Ledger ledger;
       Arena arena(backend->device(), ledger, rehearsal.layout);
       PageFile pages(std::filesystem::temp_directory_path());

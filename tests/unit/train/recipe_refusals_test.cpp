@@ -141,7 +141,7 @@ TEST(RecipeRefusals, what_this_version_lacks_is_refused_by_name) {
       {"deepspeed: {stage: 3}", {"a mapping"}},
       {"use_dora: true", {"use_dora", "plain LoRA"}},
       {"save_strategy: best", {"'best'", "no, steps, epoch"}},
-      {"weights_place: paged", {"weights_place", "resident"}},
+      {"weights_place: paged\nfinetuning_type: full", {"weights_place", "finetuning_type: lora"}},
       {"optimizer_place: disk", {"optimizer_place", "one of resident, paged"}},
       {"page_resident: 4KiB", {"page_resident", "at least 1MiB"}},
       {"optim: paged_adamw_8bit\noptimizer_place: resident", {"optim", "optimizer_place"}},
