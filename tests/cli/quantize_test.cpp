@@ -33,6 +33,19 @@ TEST_F(Quantize, training_on_the_folder_is_training_quantised_on_the_way) {
   EXPECT_EQ(read("folder/ledger.json")["predicted"], read("folder/ledger.json")["measured"]);
 }
 
+// The keys that Hugging Face's trainer has for a run short of memory.
+TEST_F(Quantize, a_json_recipe_of_hugging_face_keys_runs) {
+  write_file(folder_ / "hf.json",
+             R"({"model_name_or_path": "model", "stage": "sft", "do_train": true,
+                 "dataset": "rows.json", "template": "chatml", "output_dir": "hf",
+                 "gradient_checkpointing": true, "optim": "paged_adamw_8bit",
+                 "per_device_train_batch_size": 2, "gradient_accumulation_steps": 16,
+                 "bf16": true, "attn_implementation": "flash_attention_2", "max_steps": 2})");
+  const Outcome outcome = cairn("train hf.json");
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.output;
+  EXPECT_EQ(read("hf/ledger.json")["predicted"], read("hf/ledger.json")["measured"]);
+}
+
 TEST_F(Quantize, every_product_is_quantised_and_nothing_else) {
   ASSERT_EQ(cairn("quantize --model model --output nf4").exit_code, 0);
   ASSERT_EQ(cairn("quantize --model model --output f32 --no-double-quantization").exit_code, 0);
