@@ -110,7 +110,8 @@ void refuse_quantized(const json& config, const std::string& path) {
   const auto found = config.find("quantization_config");
   if (found == config.end() || !found->is_object()) return;
   const json method = found->value("quant_method", json("an unknown method"));
-  if (method == "bitsandbytes" && !found->value("load_in_8bit", false)) return;
+  const auto in_8_bits = found->find("load_in_8bit");
+  if (method == "bitsandbytes" && (in_8_bits == found->end() || *in_8_bits != true)) return;
   throw UserError(
       fmt::format("{} holds weights quantized by {}: Cairn reads those of bitsandbytes in 4 "
                   "bits; else it starts from weights in F32, F16 or BF16 (or a GGUF with Q4_1 or "

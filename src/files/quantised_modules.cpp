@@ -32,7 +32,7 @@ class StateReader {
   }
 
   QuantisedModule read() {
-    if (state_.value("quant_type", module_.type) != module_.type)
+    if (const auto type = state_.find("quant_type"); type != state_.end() && *type != module_.type)
       damaged("has a quant_type that its name does not");
     module_.block = integer("blocksize");
     if (module_.block < 32 || module_.block > 4096 || (module_.block & (module_.block - 1)) != 0)

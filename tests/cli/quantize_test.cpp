@@ -59,6 +59,18 @@ TEST_F(Quantize, every_product_is_quantised_and_nothing_else) {
   }
 }
 
+TEST_F(Quantize, a_configuration_with_null_for_8_bits_is_one_of_4_bits) {
+  ASSERT_EQ(cairn("quantize --model model --output nf4").exit_code, 0);
+  nlohmann::json config = read("nf4/config.json");
+  config["quantization_config"]["load_in_8bit"] = nullptr;
+  write_file(folder_ / "nf4/config.json", config.dump());
+  const Outcome outcome = cairn("train recipe.yaml model_name_or_path=nf4 max_steps=1");
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.output;
+  config["quantization_config"]["load_in_8bit"] = true;
+  write_file(folder_ / "nf4/config.json", config.dump());
+  expect_refused("train recipe.yaml model_name_or_path=nf4", 2, "quantized by bitsandbytes");
+}
+
 TEST_F(Quantize, wrong_input_exits_with_a_sentence) {
   ASSERT_EQ(cairn("quantize --model model --output nf4").exit_code, 0);
   expect_refused("quantize --model nf4 --output again", 2, "quantised already");
@@ -87,6 +99,8 @@ TEST_F(Quantize, a_damaged_part_exits_4_and_is_named) {
   };
   damage(R"("blocksize":64)", R"("blocksize":63)");
   expect_refused("train recipe.yaml model_name_or_path=nf4", 4, "blocksize");
+  damage(R"("quant_type":"nf4")", R"("quant_type": 444 )");
+  expect_refused("train recipe.yaml model_name_or_path=nf4", 4, "quant_type");
   damage(R"("blocksize":64)", R"("blocksize":32)");
   expect_refused("train recipe.yaml model_name_or_path=nf4", 4, "absmax");
   damage(R"("shape":[32,32])", R"("shape":[64,32])");
