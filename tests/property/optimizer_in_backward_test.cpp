@@ -2,7 +2,10 @@
 // that holds them, whatever the method, precision, states and checkpointing.
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "support/small_run.h"
+#include "support/tolerance.h"
 
 namespace cairn::test {
 namespace {
@@ -58,6 +61,45 @@ TEST(OptimizerInBackward, gradients_are_those_of_the_largest_unit_at_most) {
     EXPECT_LE(result.snapshot.peaks_of_accounts()[gradients],
               4 * std::max(block, table + config.hidden));
   }
+}
+
+// One plain step moves each unit by rate * max_grad_norm, whatever the others' gradients are: two
+// runs with one and two times the norm differ by just that.
+TEST(OptimizerInBackward, clips_each_unit_by_its_own_norm) {
+  const auto backend = open_backend("cpu", 2);
+  SmallRun run = make_run(3);
+  run.spec.model.lora.reset();
+  run.spec.model.quantisation.reset();
+  run.spec.model.streams_weights = false;
+  run.spec.model.config.tied_embeddings = false;
+  run.spec.model.activation = run.spec.model.frozen_storage = DType::f32;
+  run.spec.model.precision = TrainedPrecision::f32;
+  run.spec.model.unit_gradients = run.spec.clips_by_unit = true;
+  run.spec.optimizer = OptimizerSettings();
+  run.spec.optimizer.rule = OptimizerRule::sgd;
+  run.steps.resize(1);
+  constexpr double kRate = 1e-2;         // of run_small
+  constexpr double kNorm = 1e-3;         // below every unit's own
+  constexpr double kClipEpsilon = 1e-6;  // beside the norm, as in PyTorch
+  const auto train = [&](double norm) {
+    run.spec.max_grad_norm = norm;
+    return run_small(run, *backend).trained;
+  };
+  const auto once = train(kNorm), twice = train(2 * kNorm);
+  // Embedding, blocks of nine tensors, final norm and head.
+  const auto units = static_cast<size_t>(run.spec.model.config.num_layers) + 2;
+  std::vector<double> moved(units, 0), size(units, 0);
+  for (size_t p = 0; p < once.size(); ++p)
+    for (size_t i = 0; i < once[p].size(); ++i) {
+      const size_t unit = p == 0 ? 0 : (p - 1) / 9 + 1;
+      moved[unit] += std::pow(double{once[p][i]} - twice[p][i], 2);
+      size[unit] += std::pow(double{once[p][i]}, 2);
+    }
+  // Each run rounds every weight once.
+  for (size_t unit = 0; unit < units; ++unit)
+    EXPECT_NEAR(std::sqrt(moved[unit]), kRate * kNorm,
+                2 * unit_roundoff(DType::f32) * std::sqrt(size[unit]) + kRate * kClipEpsilon)
+        << "unit " << unit;
 }
 
 }  // namespace
