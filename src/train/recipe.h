@@ -14,6 +14,7 @@
 #include "model/checkpoint_policy.h"
 #include "model/trained_precision.h"
 #include "train/optimizers/optimizer_settings.h"
+#include "train/sharding/sharding_settings.h"
 
 namespace cairn {
 
@@ -172,6 +173,7 @@ struct Recipe {
   TrainRecipe train;
   OutputRecipe output;
   MemoryRecipe memory;
+  ShardingSettings sharding;
   GenerateRecipe generate;
   std::vector<Note> notes;       // in the order the keys were given
   std::filesystem::path folder;  // of the file that was read: relative paths are tried from it too

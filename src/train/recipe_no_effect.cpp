@@ -132,7 +132,7 @@ void add_train_keys(std::vector<RecipeKey>& keys) {
   const std::string logs = "trainer_log.jsonl always has throughput and total_tokens";
   add({"use_reentrant_gc"}, boolean, own_backward);
   add({"gradient_checkpointing_kwargs"}, anything, own_backward);
-  add({"ddp_timeout", "ddp_bucket_cap_mb", "local_rank", "ray_num_workers"}, integer, one_process);
+  add({"ddp_bucket_cap_mb", "local_rank", "ray_num_workers"}, integer, one_process);
   add({"ddp_find_unused_parameters", "ddp_broadcast_buffers", "average_tokens_across_devices"},
       boolean, one_process);
   add({"ddp_backend", "ray_run_name", "ray_storage_path", "placement_strategy"}, text, one_process);

@@ -179,11 +179,20 @@ TEST(Recipe, cairns_own_keys_are_read) {
                   .notes.empty());
 }
 
+TEST(Recipe, sharding_keys_say_what_each_rank_keeps) {
+  const Recipe recipe = parsed("zero_stage: 3\nzero_overlap: false\nddp_timeout: 180000000\n");
+  EXPECT_TRUE(recipe.notes.empty());
+  EXPECT_TRUE(recipe.sharding.shares_states() && recipe.sharding.shares_weights());
+  EXPECT_FALSE(recipe.sharding.overlap);
+  EXPECT_EQ(recipe.sharding.timeout_seconds, 180000000);
+  EXPECT_FALSE(parsed("").sharding.shares_states());
+}
+
 TEST(Recipe, a_key_without_effect_leaves_a_note_that_says_why) {
   const Recipe recipe = parsed(
-      "trust_remote_code: true\nuse_unsloth: true\nreport_to: none\nddp_timeout: 180000000\n"
+      "trust_remote_code: true\nuse_unsloth: true\nreport_to: none\nlocal_rank: 0\n"
       "gradient_checkpointing_kwargs: {use_reentrant: false}\n");
-  EXPECT_EQ(noted_keys(recipe), (Names{"trust_remote_code", "use_unsloth", "ddp_timeout",
+  EXPECT_EQ(noted_keys(recipe), (Names{"trust_remote_code", "use_unsloth", "local_rank",
                                        "gradient_checkpointing_kwargs"}));
   for (const Note& note : recipe.notes) EXPECT_FALSE(note.text.empty()) << note.key;
   EXPECT_EQ(noted_keys(parsed("report_to: wandb")), Names{"report_to"});
