@@ -1,6 +1,5 @@
 #include "files/json_file.h"
 
-#include <algorithm>
 #include <span>
 
 #include "base/bytes.h"
@@ -12,54 +11,10 @@
 namespace cairn {
 namespace {
 
-constexpr int64_t kMaxJsonBytes = kGiB / 2;
-constexpr int kMaxJsonDepth = 200;
-
-// Values are freed and written recursively, so the depth is bounded before parsing.
-int depth_of(std::string_view text) {
-  int depth = 0, deepest = 0;
-  bool quoted = false;
-  for (size_t at = 0; at < text.size(); ++at) {
-    const char letter = text[at];
-    if (quoted) {
-      if (letter == '\\') ++at;
-      if (letter == '"') quoted = false;
-    } else if (letter == '"') {
-      quoted = true;
-    } else if (letter == '{' || letter == '[') {
-      deepest = std::max(deepest, ++depth);
-    } else if (letter == '}' || letter == ']') {
-      --depth;
-    }
-  }
-  return deepest;
-}
-
-std::string place_of(std::string_view text, size_t byte) {
-  const std::string_view before = text.substr(0, std::min(byte, text.size()));
-  const auto line = std::count(before.begin(), before.end(), '\n') + 1;
-  const size_t start = before.rfind('\n');
-  const size_t column = before.size() - (start == std::string_view::npos ? 0 : start + 1);
-  return fmt::format("line {}, column {}", line, std::max<size_t>(column, 1));
-}
+// Parsed, JSON of the worst kind takes twenty times its size; the largest tokenizers have 35 MiB.
+constexpr int64_t kMaxJsonBytes = 128 * kMiB;
 
 }  // namespace
-
-nlohmann::json parse_json(std::string_view text, const std::string& name) {
-  if (depth_of(text) > kMaxJsonDepth)
-    throw DamagedFile(
-        fmt::format("{} nests its JSON more than {} levels deep, which no model file "
-                    "does.",
-                    name, kMaxJsonDepth));
-  try {
-    return nlohmann::json::parse(text.begin(), text.end());
-  } catch (const nlohmann::json::parse_error& error) {
-    throw DamagedFile(fmt::format("{} is not valid JSON at {}: download or write it again.", name,
-                                  place_of(text, error.byte)));
-  } catch (const nlohmann::json::out_of_range& error) {
-    throw DamagedFile(fmt::format("{} holds a number that is out of range.", name));
-  }
-}
 
 nlohmann::json read_json_object(const std::string& path) {
   const InputFile file(path);

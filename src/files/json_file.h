@@ -2,16 +2,11 @@
 // transformers writes them.
 #pragma once
 
-#include <cstdint>
-#include <nlohmann/json.hpp>
 #include <string>
-#include <string_view>
+
+#include "base/json.h"
 
 namespace cairn {
-
-// `name` stands for the text in errors. Throws DamagedFile: not JSON (line and column), not UTF-8,
-// or nested deeper than any real file is.
-nlohmann::json parse_json(std::string_view text, const std::string& name);
 
 // Throws UserError when the file is missing, DamagedFile when it is not one JSON object.
 nlohmann::json read_json_object(const std::string& path);

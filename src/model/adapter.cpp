@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "files/json_file.h"
 
 namespace cairn {
 namespace {
@@ -78,13 +78,12 @@ nlohmann::json make_adapter_config(const LoraSpec& lora, const std::string& base
 
 LoraSpec read_adapter_config(const std::string& folder) {
   const std::string path = folder + "/adapter_config.json";
-  std::ifstream in(path);
-  if (!in)
+  if (!std::filesystem::exists(path))
     throw UserError(fmt::format(
         "'{}' holds no adapter_config.json; give the folder that a LoRA run wrote", folder));
-  const nlohmann::json config = nlohmann::json::parse(in, nullptr, false);
-  if (!config.is_object()) throw DamagedFile(fmt::format("{} is not a JSON object", path));
-  if (config.value("peft_type", std::string()) != "LORA")
+  const nlohmann::json config = read_json_object(path);
+  const auto type = config.find("peft_type");
+  if (type == config.end() || *type != "LORA")
     throw UserError(
         fmt::format("{}: 'peft_type' is not LORA; this version reads LoRA adapters", path));
   refuse(config, path, "use_dora", false);

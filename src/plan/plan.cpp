@@ -7,6 +7,7 @@
 #include "model/known_models.h"
 #include "plan/choose_policy.h"
 #include "train/attention_choice.h"
+#include "train/deepspeed/deepspeed_recipe.h"
 
 namespace cairn {
 namespace {
@@ -134,6 +135,7 @@ Plan plan_run(const PreparedRun& run, const TargetProfile& profile, int64_t budg
 
 Plan plan_recipe(const Recipe& recipe, const ModelConfig& config, const TargetProfile& profile,
                  int64_t budget_bytes, int64_t runtime_bytes) {
+  check_deepspeed_agrees(recipe, {});
   TrainSpec spec = make_train_spec(recipe, config);
   if (recipe.data.val_size > 0 || !recipe.data.eval_dataset.empty())
     spec.eval_capacity =

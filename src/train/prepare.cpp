@@ -7,6 +7,7 @@
 #include "model/adapter.h"
 #include "model/load_quantised.h"
 #include "train/attention_choice.h"
+#include "train/deepspeed/deepspeed_recipe.h"
 #include "train/run_remarks.h"
 
 namespace cairn {
@@ -96,11 +97,12 @@ void check_vocabulary(const Tokenizer& tokenizer, const ModelConfig& config) {
 }  // namespace
 
 std::string find_path(const std::string& path, const fs::path& recipe_folder) {
-  if (path.empty() || fs::path(path).is_absolute() || fs::exists(path)) return path;
+  // A name that no file system takes is nowhere.
   std::error_code ignored;
+  if (path.empty() || fs::path(path).is_absolute() || fs::exists(path, ignored)) return path;
   fs::path folder = fs::absolute(recipe_folder, ignored);
   while (true) {
-    if (fs::exists(folder / path)) return (folder / path).lexically_normal().string();
+    if (fs::exists(folder / path, ignored)) return (folder / path).lexically_normal().string();
     if (folder == folder.parent_path()) return path;
     folder = folder.parent_path();
   }
@@ -209,6 +211,7 @@ PreparedRun prepare_run(const Recipe& recipe) {
   run.recipe = recipe;
   run.files = open_model(find_path(recipe.model.model_name_or_path, recipe.folder));
   const ModelConfig config = parse_model_config(run.files.config);
+  check_deepspeed_agrees(recipe, {1, {}, {}});
   run.spec = make_train_spec(recipe, config);
   match_quantised_weights(*run.files.weights, run.spec.model);
   if (!recipe.model.adapter_name_or_path.empty()) {
@@ -217,6 +220,10 @@ PreparedRun prepare_run(const Recipe& recipe) {
     lora.learning_rate_ratio = run.spec.model.lora->learning_rate_ratio;
     run.spec.model.lora = lora;
     run.adapter = std::make_unique<SafetensorsFile>(folder + "/adapter_model.safetensors");
+    if (run.adapter->tensors().empty())
+      throw DamagedFile(
+          fmt::format("{} holds no tensors: an adapter that was saved wrongly; train it again",
+                      run.adapter->path()));
   }
   if (run.files.tokenizer.is_null())
     throw UserError(
@@ -240,6 +247,7 @@ PreparedRun prepare_run(const Recipe& recipe) {
   run.schedule.peak = recipe.train.learning_rate;
   run.schedule.total_steps = run.sampler->steps();
   run.schedule.warmup_steps = resolve_warmup_steps(recipe.train, run.sampler->steps());
+  check_deepspeed_agrees(recipe, {1, run.schedule.total_steps, run.schedule.warmup_steps});
   run.remarks = remarks_of(run, chat_template, tokenizer);
   return run;
 }

@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "base/error.h"
+#include "train/deepspeed/deepspeed_recipe.h"
 #include "train/recipe_key.h"
 #include "train/recipe_rules.h"
 #include "train/recipe_source.h"
@@ -74,13 +75,16 @@ std::string yaml_scalar(const RecipeJson& value) {
 }  // namespace
 
 Recipe parse_recipe(std::string_view text, RecipeFormat format,
-                    const std::vector<std::string>& overrides, std::string_view origin) {
+                    const std::vector<std::string>& overrides, std::string_view origin,
+                    const std::filesystem::path& folder) {
   GivenKeys keys =
       format == RecipeFormat::json ? parse_json_keys(text, origin) : parse_yaml_keys(text, origin);
   for (const std::string& override_text : overrides) apply_override(keys, override_text);
 
   Recipe recipe;
+  recipe.folder = folder;
   for (const auto& [name, given] : keys) read_key(recipe, name, given);
+  apply_deepspeed(recipe, keys);
   resolve_recipe(recipe, keys);
   check_recipe(recipe, keys);
   note_overridden_keys(recipe, keys);
@@ -89,9 +93,8 @@ Recipe parse_recipe(std::string_view text, RecipeFormat format,
 
 Recipe read_recipe(const std::filesystem::path& path, const std::vector<std::string>& overrides) {
   const RecipeFormat format = path.extension() == ".json" ? RecipeFormat::json : RecipeFormat::yaml;
-  Recipe recipe = parse_recipe(text_of(path), format, overrides, path.string());
-  recipe.folder = std::filesystem::absolute(path).parent_path();
-  return recipe;
+  return parse_recipe(text_of(path), format, overrides, path.string(),
+                      std::filesystem::absolute(path).parent_path());
 }
 
 std::string to_yaml(const Recipe& recipe) {

@@ -13,6 +13,7 @@
 
 #include "model/checkpoint_policy.h"
 #include "model/trained_precision.h"
+#include "train/deepspeed/deepspeed_config.h"
 #include "train/optimizers/optimizer_settings.h"
 #include "train/sharding/sharding_settings.h"
 
@@ -159,6 +160,13 @@ struct GenerateRecipe {
   bool operator==(const GenerateRecipe&) const = default;
 };
 
+// The key "deepspeed": another spelling of what it sets in the other subjects.
+struct DeepspeedRecipe {
+  std::string source;  // a path, JSON, or base64 of JSON; empty: none
+  DeepspeedConfig config;
+  bool operator==(const DeepspeedRecipe&) const = default;
+};
+
 // A key that was given and has no effect here, and why.
 struct Note {
   std::string key;
@@ -174,6 +182,7 @@ struct Recipe {
   OutputRecipe output;
   MemoryRecipe memory;
   ShardingSettings sharding;
+  DeepspeedRecipe deepspeed;
   GenerateRecipe generate;
   std::vector<Note> notes;       // in the order the keys were given
   std::filesystem::path folder;  // of the file that was read: relative paths are tried from it too
@@ -187,10 +196,12 @@ enum class RecipeFormat : uint8_t { yaml, json };
 // keys that contradict each other, and what this version refuses.
 Recipe read_recipe(const std::filesystem::path& path,
                    const std::vector<std::string>& overrides = {});
-// The same over text. `origin` names it in errors.
+// The same over text. `origin` names it in errors, `folder` is where files that it names are looked
+// for too.
 Recipe parse_recipe(std::string_view text, RecipeFormat format = RecipeFormat::yaml,
                     const std::vector<std::string>& overrides = {},
-                    std::string_view origin = "the recipe");
+                    std::string_view origin = "the recipe",
+                    const std::filesystem::path& folder = {});
 
 // Every honoured key with its resolved value; reading it back gives an equal recipe. Keys without
 // effect are left out; the YAML form carries their notes as comments.

@@ -123,20 +123,6 @@ std::vector<RecipeKey> output_keys() {
           honoured("plot_loss", output, &OutputRecipe::plot_loss)};
 }
 
-std::vector<RecipeKey> sharding_keys() {
-  const auto sharding = &Recipe::sharding;
-  const auto elements = at_least<int64_t>(1);
-  return {honoured("zero_stage", sharding, &ShardingSettings::stage, between_counts(0, 3)),
-          honoured("zero_overlap", sharding, &ShardingSettings::overlap),
-          honoured("zero_reduce_bucket", sharding, &ShardingSettings::reduce_bucket, elements),
-          honoured("zero_gather_bucket", sharding, &ShardingSettings::gather_bucket, elements),
-          honoured("zero_persistence_threshold", sharding, &ShardingSettings::persistence_threshold,
-                   at_least<int64_t>(0)),
-          honoured("zero_prefetch", sharding, &ShardingSettings::prefetch_elements,
-                   at_least<int64_t>(0)),
-          honoured("ddp_timeout", sharding, &ShardingSettings::timeout_seconds, elements)};
-}
-
 std::vector<RecipeKey> generate_keys() {
   const auto generate = &Recipe::generate;
   return {honoured("max_new_tokens", generate, &GenerateRecipe::max_new_tokens,

@@ -29,6 +29,19 @@ bool is_of_type(const Given& given) {
   return read_value(given, value);
 }
 
+std::vector<RecipeKey> joined_tables() {
+  std::vector<RecipeKey> keys = honoured_keys();
+  for (auto* table : {refused_keys, no_effect_keys})
+    for (RecipeKey& key : table()) keys.push_back(std::move(key));
+  for (size_t i = 0; i < keys.size(); ++i)
+    for (size_t j = 0; j < i; ++j)
+      CAIRN_CHECK(keys[i].name != keys[j].name, "[recipe] wanted one row for {}, got two",
+                  keys[i].name);
+  return keys;
+}
+
+}  // namespace
+
 bool is_of_kind(const Given& given, ValueKind kind) {
   switch (kind) {
     case ValueKind::boolean:
@@ -60,19 +73,6 @@ std::string words_for(ValueKind kind) {
   }
   return "any value";
 }
-
-std::vector<RecipeKey> joined_tables() {
-  std::vector<RecipeKey> keys = honoured_keys();
-  for (auto* table : {refused_keys, no_effect_keys})
-    for (RecipeKey& key : table()) keys.push_back(std::move(key));
-  for (size_t i = 0; i < keys.size(); ++i)
-    for (size_t j = 0; j < i; ++j)
-      CAIRN_CHECK(keys[i].name != keys[j].name, "[recipe] wanted one row for {}, got two",
-                  keys[i].name);
-  return keys;
-}
-
-}  // namespace
 
 std::string_view name_of(Standing standing) {
   switch (standing) {

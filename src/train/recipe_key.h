@@ -112,6 +112,9 @@ RecipeKey honoured(std::string name, Subject Recipe::*subject, T Subject::*membe
 // What a key without effect must look like.
 enum class ValueKind : uint8_t { boolean, integer, number, text, anything };
 
+bool is_of_kind(const Given& given, ValueKind kind);
+std::string words_for(ValueKind kind);
+
 // A key without effect. The values in `quiet` ask for what happens anyway.
 RecipeKey no_effect(std::string name, ValueKind kind, std::string why,
                     std::vector<std::string> quiet = {});
@@ -145,7 +148,8 @@ std::vector<RecipeKey> quantisation_keys();
 
 // The tables, one file a subject or standing.
 std::vector<RecipeKey> honoured_keys();
-std::vector<RecipeKey> memory_keys();  // a part of the honoured ones
+std::vector<RecipeKey> memory_keys();    // a part of the honoured ones
+std::vector<RecipeKey> sharding_keys();  // another
 std::vector<RecipeKey> refused_keys();
 std::vector<RecipeKey> no_effect_keys();
 

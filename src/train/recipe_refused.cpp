@@ -7,7 +7,9 @@ namespace {
 
 const std::string kPlainLora = "train with plain LoRA";
 const std::string kAdamW = "use optim: adamw_torch";
-const std::string kOneProcess = "Cairn trains in one process here, so leave this key out";
+const std::string kDeepspeed =
+    "use deepspeed: examples/deepspeed/ds_z3_config.json or zero_stage: 3, which shard as FSDP "
+    "does";
 
 std::vector<RecipeKey> model_keys() {
   const std::string as_it_is = "use the model and its tokenizer as they are";
@@ -69,9 +71,8 @@ std::vector<RecipeKey> train_keys() {
       refused("optim_args", "use adam_beta1, adam_beta2 and adam_epsilon"),
       refused("optim_target_modules", kAdamW),
       refused("lr_scheduler_kwargs", "use warmup_ratio or warmup_steps"),
-      refused("deepspeed", kOneProcess),
-      refused("fsdp", kOneProcess),
-      refused("fsdp_config", kOneProcess),
+      refused("fsdp", kDeepspeed),
+      refused("fsdp_config", kDeepspeed),
       refused("resume_from_checkpoint", "start anew with overwrite_output_dir: true"),
       refused_unless("load_best_model_at_end", false, "choose among the checkpoints by hand"),
       refused("early_stopping_steps", "use max_steps"),

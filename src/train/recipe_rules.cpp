@@ -21,14 +21,6 @@ const Given* find_given(const GivenKeys& keys, std::string_view name) {
   return nullptr;
 }
 
-bool is_given(const GivenKeys& keys, std::string_view name) { return find_given(keys, name); }
-
-bool is_on(const GivenKeys& keys, std::string_view name) {
-  const Given* given = find_given(keys, name);
-  bool on = false;
-  return given && read_value(*given, on) && on;
-}
-
 bool is_paged(OptimizerType optim) {
   return optim == OptimizerType::paged_adamw_8bit || optim == OptimizerType::paged_adamw_32bit;
 }
@@ -110,6 +102,14 @@ void check_data(const Recipe& recipe) {
 }
 
 }  // namespace
+
+bool is_given(const GivenKeys& keys, std::string_view name) { return find_given(keys, name); }
+
+bool is_on(const GivenKeys& keys, std::string_view name) {
+  const Given* given = find_given(keys, name);
+  bool on = false;
+  return given && read_value(*given, on) && on;
+}
 
 void resolve_recipe(Recipe& recipe, const GivenKeys& keys) {
   MethodRecipe& method = recipe.method;

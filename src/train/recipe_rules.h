@@ -7,6 +7,11 @@
 
 namespace cairn {
 
+// Whether the recipe gives a key a value other than null.
+bool is_given(const GivenKeys& keys, std::string_view name);
+// Whether it gives true.
+bool is_on(const GivenKeys& keys, std::string_view name);
+
 // Fills what follows from other keys: lora_alpha, data_seed, eval_steps, bf16 under pure_bf16.
 void resolve_recipe(Recipe& recipe, const GivenKeys& keys);
 // Throws UserError for keys that contradict each other, or a required one that is missing.

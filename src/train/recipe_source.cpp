@@ -185,14 +185,16 @@ GivenKeys parse_yaml_keys(std::string_view text, std::string_view origin) {
   return members_of(document, origin, "", 1);
 }
 
-GivenKeys parse_json_keys(std::string_view text, std::string_view origin) {
+GivenKeys parse_json_keys(std::string_view text, std::string_view origin, std::string_view kind) {
   refuse_other_than_utf8(text, origin);
-  std::set<std::string> seen;
+  std::vector<std::set<std::string>> seen;  // of each object that is open
   const auto watch_keys = [&](int depth, nlohmann::ordered_json::parse_event_t event,
                               nlohmann::ordered_json& parsed) {
     refuse_too_deep(depth, origin);
-    if (event == nlohmann::ordered_json::parse_event_t::key && depth == 1 &&
-        !seen.insert(parsed.get<std::string>()).second)
+    using Event = nlohmann::ordered_json::parse_event_t;
+    if (event == Event::object_start) seen.emplace_back();
+    if (event == Event::object_end) seen.pop_back();
+    if (event == Event::key && !seen.back().insert(parsed.get<std::string>()).second)
       refuse_twice(parsed.get<std::string>(), origin);
     return true;
   };
@@ -210,7 +212,7 @@ GivenKeys parse_json_keys(std::string_view text, std::string_view origin) {
                     origin));
   }
   if (!object.is_object())
-    throw UserError(fmt::format("{} is not a recipe; wanted one JSON object", origin));
+    throw UserError(fmt::format("{} is not {}; wanted one JSON object", origin, kind));
   return given_of(object, origin).members;
 }
 

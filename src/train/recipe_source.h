@@ -29,9 +29,11 @@ std::string shown_place(const Given& given);
 
 using GivenKeys = std::vector<std::pair<std::string, Given>>;
 
-// Throw UserError if the text is not one mapping, or gives a key twice.
+// Throw UserError if the text is not one mapping, or gives a key twice at any depth.
 GivenKeys parse_yaml_keys(std::string_view text, std::string_view origin);
-GivenKeys parse_json_keys(std::string_view text, std::string_view origin);
+// `kind` is what the text should be, in words.
+GivenKeys parse_json_keys(std::string_view text, std::string_view origin,
+                          std::string_view kind = "a recipe");
 
 // Replaces or adds what "key=value" or "key.member=value" gives; the value is read as YAML.
 void apply_override(GivenKeys& keys, std::string_view key_and_value);

@@ -9,6 +9,9 @@ namespace cairn {
 // More ranks than any run, so that no product of sizes overflows.
 inline constexpr int64_t kMostRanks = 65536;
 
+// A size that is left to the model: DeepSpeed's "auto".
+inline constexpr int64_t kAutoElements = -1;
+
 struct ShardingSettings {
   // 0: every rank holds all; 1: a share of the optimizer's states; 2: of gradients too; 3: of
   // weights too.
@@ -28,5 +31,16 @@ struct ShardingSettings {
   bool shares_gradients() const { return stage >= 2; }
   bool shares_weights() const { return stage >= 3; }
 };
+
+// `settings` with the sizes that were left to a model of this hidden size. They are those of
+// Hugging Face's Trainer.
+inline ShardingSettings resolved_for(ShardingSettings settings, int64_t hidden) {
+  if (settings.reduce_bucket == kAutoElements) settings.reduce_bucket = hidden * hidden;
+  if (settings.prefetch_elements == kAutoElements)
+    settings.prefetch_elements =
+        static_cast<int64_t>(0.9 * static_cast<double>(hidden) * static_cast<double>(hidden));
+  if (settings.persistence_threshold == kAutoElements) settings.persistence_threshold = 10 * hidden;
+  return settings;
+}
 
 }  // namespace cairn
