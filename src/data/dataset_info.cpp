@@ -4,12 +4,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "data/json_field.h"
 #include "data/nearest_names.h"
+#include "files/json_file.h"
 
 namespace cairn {
 namespace {
@@ -59,16 +59,7 @@ std::vector<fs::path> files_at(const fs::path& path, const std::string& name) {
 }
 
 json read_info(const fs::path& path) {
-  std::ifstream stream(path, std::ios::binary);
-  if (!stream) return nullptr;
-  try {
-    json info = json::parse(stream);
-    if (info.is_object()) return info;
-  } catch (const json::parse_error& error) {
-    throw DamagedFile(fmt::format("{} is not JSON: {}", path.string(), error.what()));
-  }
-  throw DamagedFile(
-      fmt::format("{} should be an object of data set names and entries", path.string()));
+  return fs::exists(path) ? read_json_object(path.string()) : json(nullptr);
 }
 
 void refuse_columns(const json& columns, const std::string& where) {

@@ -6,6 +6,7 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
+#include "base/json.h"
 
 namespace cairn {
 namespace {
@@ -210,6 +211,8 @@ size_t RecordReader::element_end() {
 Record RecordReader::parse(std::string_view text, bool whole_line) {
   Record record;
   record.line = line_;
+  if (measure_json(text).depth > kDeepestJson)
+    fail(0, fmt::format("the record nests more than {} levels deep", kDeepestJson));
   try {
     record.value = json::parse(text);
   } catch (const json::parse_error& error) {
@@ -220,7 +223,9 @@ Record RecordReader::parse(std::string_view text, bool whole_line) {
     fail(offset, reason_of(error) + hint);
   }
   if (record.value.is_string()) {
-    json inner = json::parse(record.value.get_ref<const std::string&>(), nullptr, false);
+    const auto& inner_text = record.value.get_ref<const std::string&>();
+    const bool deep = measure_json(inner_text).depth > kDeepestJson;
+    json inner = deep ? json() : json::parse(inner_text, nullptr, false);
     if (inner.is_object()) {
       record.value = std::move(inner);
       record.string_encoded = true;

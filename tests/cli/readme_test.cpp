@@ -85,5 +85,29 @@ TEST(Readme, the_plan_it_shows_is_the_plan_that_is_made) {
   EXPECT_EQ(held, 4) << "README.md shows no plan marked <!-- tested -->";
 }
 
+// The lines of every block that opens with this fence.
+std::vector<std::string> fenced_lines(const std::string& page, const std::string& fence) {
+  std::ifstream in(kSourceDir + "/" + page);
+  std::vector<std::string> lines;
+  bool inside = false;
+  for (std::string line; std::getline(in, line);) {
+    if (inside && line != "```")
+      lines.push_back(line);
+    else
+      inside = !inside && line == fence;
+  }
+  return lines;
+}
+
+// What one page says to type and shows as an answer, the other says too.
+TEST(Readme, the_chinese_page_has_the_same_commands_and_answers) {
+  for (const char* fence : {"```sh", "```text"}) {
+    const std::vector<std::string> english = fenced_lines("README.md", fence);
+    EXPECT_FALSE(english.empty());
+    EXPECT_EQ(fenced_lines("README.zh-CN.md", fence), english) << fence;
+  }
+  EXPECT_EQ(tested_commands("README.zh-CN.md"), tested_commands("README.md"));
+}
+
 }  // namespace
 }  // namespace cairn::test

@@ -54,7 +54,7 @@ struct DeepspeedScheduler {
 };
 
 struct DeepspeedConfig {
-  std::string origin;  // "'ds_z3_config.json'": names it in errors
+  std::string origin;  // names it in errors: a path, or where the text came from
   Setting<int64_t> train_batch_size, train_micro_batch_size_per_gpu, gradient_accumulation_steps;
   Setting<double> gradient_clipping;
   Setting<bool> fp16, bf16;  // their "enabled"

@@ -45,7 +45,7 @@ std::string nearest_path(const std::string& section, const std::string& name) {
 
 class Reader {
  public:
-  explicit Reader(const std::string& origin) { config_.origin = fmt::format("'{}'", origin); }
+  explicit Reader(const std::string& origin) { config_.origin = origin; }
 
   void read_members(const GivenKeys& members, const std::string& section) {
     for (const auto& [name, given] : members) {

@@ -1,0 +1,88 @@
+// cairn::train: prepare, plan, run, in the order of the program, with callbacks in the place of
+// output.
+#include "cairn/train.h"
+
+#include <fmt/format.h>
+
+#include "backend/registry.h"
+#include "base/bytes.h"
+#include "base/error.h"
+#include "embed/recipe_data.h"
+#include "memory/machine.h"
+#include "plan/plan.h"
+#include "train/engine.h"
+
+namespace cairn {
+namespace {
+
+class Watcher : public TrainObserver {
+ public:
+  explicit Watcher(const TrainCallbacks& callbacks) : callbacks_(callbacks) {}
+
+  void on_loaded(const std::vector<std::string>&) override {}
+  void on_step(const StepRecord& record) override {
+    if (!callbacks_.on_step) return;
+    callbacks_.on_step({record.step, record.total_steps, record.epoch, record.outcome.loss,
+                        record.outcome.gradient_norm, record.learning_rate, record.seconds,
+                        record.bytes_in_use, record.eval_loss});
+  }
+
+ private:
+  const TrainCallbacks& callbacks_;
+};
+
+Plan plan_within_budget(const PreparedRun& run, const Backend& backend) {
+  const int64_t budget = run.recipe.memory.memory_budget.value_or(default_budget_bytes());
+  Plan plan = plan_run(run, backend.profile(), budget, resident_bytes());
+  if (!plan.fits())
+    throw OutOfBudget(
+        fmt::format("the run needs {} of {}; plan() says which account holds it",
+                    format_bytes(plan.needed_bytes()), format_bytes(plan.budget_bytes)),
+        plan.rehearsal.snapshot, plan.needed_bytes());
+  return plan;
+}
+
+TrainReport train_within_budget(const Recipe& recipe, const TrainCallbacks& callbacks) {
+  PreparedRun run = prepare_run(recipe);
+  const std::unique_ptr<FolderLock> lock = open_output_folder(run, {});
+  const std::unique_ptr<Backend> backend =
+      open_backend(recipe.memory.device, static_cast<int>(recipe.memory.threads));
+  warm_up(*backend);
+  const Plan plan = plan_within_budget(run, *backend);
+  run.recipe = plan.recipe;
+  run.spec = plan.spec;
+
+  Ledger ledger;
+  ledger.set_budget(Place::device, plan.budget_bytes - plan.runtime_bytes);
+  Watcher watcher(callbacks);
+  RunSummary summary;
+  {
+    Arena arena(backend->device(), ledger, plan.rehearsal.layout);
+    arena.prefault();
+    summary = run_training(run, *backend, arena, watcher);
+  }
+  TrainReport report;
+  report.steps = summary.steps;
+  report.seconds = summary.seconds;
+  report.first_loss = summary.first_loss;
+  report.last_loss = summary.last_loss;
+  report.eval_loss = summary.eval_loss;
+  report.predicted = peak_of(plan.rehearsal.snapshot);
+  report.measured = peak_of(ledger.snapshot());
+  report.arena_bytes = plan.rehearsal.arena_bytes();
+  report.runtime_bytes = plan.runtime_bytes;
+  report.budget_bytes = plan.budget_bytes;
+  report.output_dir = recipe.output.output_dir;
+  report.remarks = run.remarks;
+  return report;
+}
+
+}  // namespace
+
+TrainReport train(const RunRecipe& recipe, const TrainCallbacks& callbacks) {
+  TrainReport report;
+  with_public_errors([&] { report = train_within_budget(recipe.data().recipe(), callbacks); });
+  return report;
+}
+
+}  // namespace cairn
