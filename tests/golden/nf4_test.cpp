@@ -154,7 +154,8 @@ TEST_P(QuantisedCheckpoint, logits_equal_transformers) {
 }
 
 INSTANTIATE_TEST_SUITE_P(bitsandbytes, QuantisedCheckpoint,
-                         ::testing::Values("tiny_llama_double", "tiny_llama_skip"));
+                         ::testing::Values("tiny_llama_double", "tiny_llama_skip", "tiny_llama_fp4",
+                                           "tiny_llama_storage"));
 
 }  // namespace
 }  // namespace cairn::test

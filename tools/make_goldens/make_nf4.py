@@ -45,6 +45,9 @@ MODELS = {
         # A list given replaces the default one, which has the head only.
         llm_int8_skip_modules=["lm_head", "model.layers.1.mlp.down_proj"],
     ),
+    "tiny_llama_fp4": dict(bnb_4bit_quant_type="fp4", bnb_4bit_use_double_quant=True),
+    # Codes stored as pairs of bytes that claim to be bfloat16, as FSDP wants them.
+    "tiny_llama_storage": dict(bnb_4bit_use_double_quant=True, bnb_4bit_quant_storage=torch.bfloat16),
 }
 
 
@@ -135,6 +138,8 @@ def exact_logits(model, ids):
     for module in model.modules():
         if isinstance(module, Linear4bit):
             module.support_avx512bf16_for_cpu = False  # a path that multiplies in bfloat16
+            # The CPU's decoder wants its codes as bytes, whatever they are stored as.
+            module.weight.data = module.weight.data.view(torch.uint8).reshape(-1, 1)
     for parameter in model.parameters():
         if parameter.is_floating_point():  # transformers leaves the rest as stored, whatever dtype asks
             parameter.data = parameter.data.float()
@@ -147,7 +152,7 @@ def make_model(name, settings, root, generator):
     full = root / "full_precision"
     random_model(LlamaConfig(**CONFIG), generator).save_pretrained(full)
     quantisation = BitsAndBytesConfig(
-        load_in_4bit=True, bnb_4bit_quant_type="nf4", bnb_4bit_compute_dtype=torch.float32, **settings
+        **dict(load_in_4bit=True, bnb_4bit_quant_type="nf4", bnb_4bit_compute_dtype=torch.float32) | settings
     )
     # dtype says what the unquantised weights are stored as, and the dtype in each quant_state.
     model = AutoModelForCausalLM.from_pretrained(
