@@ -1,5 +1,5 @@
-// Remedies: what makes a plan fit that does not, the cheapest first. Each is a function from recipe
-// to recipe, and is rehearsed before it is offered.
+// Remedies: what makes a plan fit that does not, the cheapest first. Each is a change of the
+// recipe, rehearsed before it is offered; no change is offered that the plan fits without.
 #pragma once
 
 #include <functional>
@@ -16,7 +16,7 @@ struct Remedy {
   Plan plan;         // rehearsed; fits
 };
 
-// The first remedy that fits the budget of `plan`, or none. `rehearse_again` plans a changed recipe
+// The first changes that fit the budget of `plan`, or none. `rehearse_again` plans a changed recipe
 // as `plan` was made.
 std::optional<Remedy> find_remedy(const Plan& plan,
                                   const std::function<Plan(const Recipe&)>& rehearse_again);

@@ -1,0 +1,128 @@
+// Remedies: what is offered fits when it is rehearsed, says all that it changes and nothing more,
+// and asks for the dearer only where the cheaper is not enough.
+#include "plan/remedies.h"
+
+#include <gtest/gtest.h>
+
+#include "base/bytes.h"
+
+namespace cairn::test {
+namespace {
+
+constexpr int64_t kRuntime = 0;
+
+ModelConfig make_config() {
+  ModelConfig config;
+  config.hidden = 256;
+  config.intermediate = 512;
+  config.num_layers = 6;
+  config.num_heads = 4;
+  config.num_kv_heads = 2;
+  config.head_dim = 64;
+  config.vocab = 1024;
+  return config;
+}
+
+Recipe read(const std::vector<std::string>& keys) {
+  std::vector<std::string> all = {"model_name_or_path=m", "bf16=true"};
+  all.insert(all.end(), keys.begin(), keys.end());
+  return parse_recipe("", RecipeFormat::yaml, all);
+}
+
+Plan plan_within(const Recipe& recipe, int64_t budget) {
+  return plan_recipe(recipe, make_config(), {.threads = 1}, budget, kRuntime);
+}
+
+std::optional<Remedy> remedy_within(const Recipe& recipe, int64_t budget) {
+  return find_remedy(plan_within(recipe, budget),
+                     [&](const Recipe& changed) { return plan_within(changed, budget); });
+}
+
+int64_t need_of(const Recipe& recipe) { return plan_within(recipe, INT64_MAX).needed_bytes(); }
+
+const std::vector<std::string> kLora = {"finetuning_type=lora", "cutoff_len=512",
+                                        "per_device_train_batch_size=2"};
+const std::vector<std::string> kFull = {"finetuning_type=full", "cutoff_len=512",
+                                        "per_device_train_batch_size=1"};
+
+// Over budgets from almost enough to none at all: the keys, read again as a user would give them,
+// make the plan that was offered.
+void expect_keys_make_the_plan(const std::vector<std::string>& keys) {
+  const Recipe recipe = read(keys);
+  const int64_t need = need_of(recipe);
+  int offered = 0;
+  for (int64_t part = 19; part > 0; --part) {
+    const int64_t budget = need / 20 * part;
+    const std::optional<Remedy> remedy = remedy_within(recipe, budget);
+    if (!remedy) break;
+    ++offered;
+    EXPECT_TRUE(remedy->plan.fits());
+    std::vector<std::string> changed = keys;
+    for (size_t begin = 0; begin < remedy->keys.size();) {
+      const size_t end = std::min(remedy->keys.find(' ', begin), remedy->keys.size());
+      changed.push_back(remedy->keys.substr(begin, end - begin));
+      begin = end + 1;
+    }
+    EXPECT_EQ(plan_within(read(changed), budget).needed_bytes(), remedy->plan.needed_bytes())
+        << remedy->keys;
+  }
+  EXPECT_GE(offered, 6);
+}
+
+TEST(Remedies, keys_of_a_low_rank_remedy_make_its_plan) { expect_keys_make_the_plan(kLora); }
+TEST(Remedies, keys_of_a_full_remedy_make_its_plan) { expect_keys_make_the_plan(kFull); }
+
+TEST(Remedies, a_little_missing_asks_for_checkpointing_alone) {
+  std::vector<std::string> keys = kLora;
+  keys.push_back("gradient_checkpointing=none");
+  const Recipe recipe = read(keys);
+  const auto remedy = remedy_within(recipe, need_of(recipe) * 9 / 10);
+  ASSERT_TRUE(remedy);
+  EXPECT_EQ(remedy->keys, "gradient_checkpointing=auto");
+}
+
+TEST(Remedies, states_are_coded_before_a_full_fine_tune_is_given_up) {
+  std::vector<std::string> keys = kFull;
+  keys.push_back("gradient_checkpointing=block");
+  const Recipe recipe = read(keys);
+  const auto remedy = remedy_within(recipe, need_of(recipe) * 3 / 4);
+  ASSERT_TRUE(remedy);
+  EXPECT_EQ(remedy->keys, "optim=paged_adamw_8bit");
+}
+
+TEST(Remedies, frozen_weights_are_quantised_or_streamed_where_nothing_else_is_left) {
+  const std::vector<std::string> keys = {"finetuning_type=lora", "cutoff_len=64",
+                                         "per_device_train_batch_size=1"};
+  const Recipe recipe = read(keys);
+  const Recipe quantised = read({"finetuning_type=lora", "cutoff_len=64", "quantization_bit=4",
+                                 "per_device_train_batch_size=1"});
+  ASSERT_LT(need_of(quantised), need_of(recipe));
+  const auto remedy = remedy_within(recipe, need_of(quantised));
+  ASSERT_TRUE(remedy);
+  EXPECT_EQ(remedy->keys, "quantization_bit=4");
+}
+
+TEST(Remedies, none_where_nothing_helps) { EXPECT_FALSE(remedy_within(read(kLora), 1000)); }
+
+TEST(LossChunk, shrinks_only_where_the_plan_would_not_fit_by_little) {
+  std::vector<std::string> keys = kLora;
+  keys.push_back("gradient_checkpointing=block");
+  const Recipe recipe = read(keys);
+  ModelConfig config = make_config();
+  config.vocab = 65536;
+  const auto plan_with = [&](int64_t budget) {
+    return plan_recipe(recipe, config, {.threads = 1}, budget, kRuntime);
+  };
+  const Plan ample = plan_with(INT64_MAX);
+  EXPECT_EQ(ample.recipe.memory.loss_chunk, 0);
+  const Plan tight = plan_with(ample.needed_bytes() - 20 * kMiB);
+  EXPECT_TRUE(tight.fits());
+  EXPECT_GT(tight.recipe.memory.loss_chunk, 0);
+  EXPECT_EQ(tight.recipe.memory.loss_chunk, tight.spec.model.loss_chunk);
+  const Plan hopeless = plan_with(kMiB);
+  EXPECT_FALSE(hopeless.fits());
+  EXPECT_EQ(hopeless.recipe.memory.loss_chunk, 0);
+}
+
+}  // namespace
+}  // namespace cairn::test
