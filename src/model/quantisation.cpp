@@ -1,5 +1,6 @@
 #include "model/quantisation.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
@@ -26,6 +27,16 @@ QuantSpec parse_quantisation(const nlohmann::json& config) {
                                                                   : "an unknown method"));
   QuantSpec spec;
   spec.nested = is_set(config, "bnb_4bit_use_double_quant");
+  // Where there are files, what is in them decides; a plan without any goes by this list.
+  const auto skipped = config.find("llm_int8_skip_modules");
+  if (skipped == config.end() || skipped->is_null()) return spec;
+  const bool names = skipped->is_array() && std::ranges::all_of(*skipped, [](const auto& entry) {
+                       return entry.is_string();
+                     });
+  if (!names)
+    throw UserError(
+        "config.json: 'llm_int8_skip_modules' is no list of module names; write one, or null");
+  spec.plain_modules = skipped->get<std::vector<std::string>>();
   return spec;
 }
 

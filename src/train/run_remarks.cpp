@@ -45,6 +45,10 @@ std::vector<std::string> remarks_of(const PreparedRun& run, const ChatTemplate& 
     remarks.push_back(
         "the head is tied to the embedding, and additional_target parts them, as in PEFT: what is "
         "trained is a copy, and the other side stays as it was");
+  if (run.spec.model.quantisation && !run.spec.model.upcast_norms)
+    remarks.push_back(
+        "weights in 4 bits and norms in bf16: upcast_layernorm: true keeps the norms in f32, which "
+        "is advised for them");
   if (run.spec.clips_by_unit && run.spec.max_grad_norm > 0)
     remarks.push_back(
         "max_grad_norm_per_unit: each block's gradient is clipped by its own norm, which is "

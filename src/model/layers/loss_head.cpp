@@ -28,7 +28,7 @@ double sum_on_host(const Exec& exec, ConstView losses) {
 
 int64_t default_loss_chunk(int64_t vocab) {
   const int64_t rows = 64 * kMiB / (4 * vocab);
-  return std::max<int64_t>(64, rows / 64 * 64);
+  return std::max(kLeastLossChunk, rows / 64 * 64);
 }
 
 double LossHead::chunks(const Pass& pass, ConstView normed, float scale, View d_normed,

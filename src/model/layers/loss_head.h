@@ -28,7 +28,9 @@ struct LossHead {
                 bool vocabulary_gradient) const;
 };
 
-// The chunk when nobody chose one: logits of at most 64 MiB, whole tiles of 64 rows.
+// The chunk when nobody chose one: logits of at most 64 MiB, whole tiles of 64 rows. A plan that
+// misses its budget may take a smaller one, down to a tile.
+inline constexpr int64_t kLeastLossChunk = 64;
 int64_t default_loss_chunk(int64_t vocab);
 
 }  // namespace cairn
