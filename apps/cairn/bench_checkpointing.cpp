@@ -9,6 +9,7 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "bench.h"
+#include "machine_rates.h"
 #include "measured_step.h"
 #include "plan/choose_policy.h"
 #include "plan/plan.h"
@@ -36,12 +37,12 @@ class Comparison {
  public:
   Comparison(const BenchOptions& options, const std::string& method, const std::string& shape,
              Backend& backend)
-      : options_(options), backend_(backend) {
+      : options_(options), backend_(backend), profile_(with_stored_rates(backend.profile())) {
     const ModelConfig config = find_model_config(options.model, ".");
     batch_ = make_random_batch(parse_shape(shape), config.vocab);
     spec_ = make_bench_spec(config, method, batch_);
-    selected_ = choose_selective(spec_, backend.profile()).recomputed;
-    plain_flops_ = rehearse(spec_, 1, backend.profile()).step_work.gemm_flops;
+    selected_ = choose_selective(spec_, profile_).recomputed;
+    plain_flops_ = rehearse(spec_, 1, profile_).step_work.gemm_flops;
   }
 
   Row make_row(const std::string& words) {
@@ -61,14 +62,14 @@ class Comparison {
     return make_row("nested, mlp_tile 256, loss_chunk 64", spec);
   }
   ChosenPolicy choose(int64_t budget_bytes) const {
-    return choose_policy(spec_, selected_, 1, backend_.profile(), budget_bytes);
+    return choose_policy(spec_, selected_, 1, profile_, budget_bytes);
   }
 
  private:
   Row make_row(const std::string& words, const TrainSpec& spec) {
     Row row;
     row.policy = words;
-    row.rehearsal = rehearse(spec, 1, backend_.profile());
+    row.rehearsal = rehearse(spec, 1, profile_);
     row.recomputed = row.rehearsal.step_work.gemm_flops / plain_flops_ - 1;
     if (options_.rehearse) return row;
     try {
@@ -83,6 +84,7 @@ class Comparison {
 
   const BenchOptions& options_;
   Backend& backend_;
+  TargetProfile profile_;
   Batch batch_;
   TrainSpec spec_;
   MemberSet selected_;

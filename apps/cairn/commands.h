@@ -15,7 +15,9 @@ Command add_generate(CLI::App& app);
 Command add_export(CLI::App& app);
 Command add_quantize(CLI::App& app);
 Command add_ladder(CLI::App& app);
+Command add_calibrate(CLI::App& app);
 Command add_bench(CLI::App& app);
+Command add_report(CLI::App& app);
 Command add_config(CLI::App& app);
 
 // Exit codes, as README has them.

@@ -10,6 +10,7 @@
 #include "files/atomic_file.h"
 #include "ladder_measure.h"
 #include "ladder_output.h"
+#include "machine_rates.h"
 #include "memory/machine.h"
 #include "plan/plan.h"
 #include "recipe_arguments.h"
@@ -37,7 +38,7 @@ LadderInput read_ladder_input(const LadderOptions& options) {
       .sequence = options.sequence,
       .batch = options.batch,
       .mean_sample = options.mean_sample.value_or(std::max<int64_t>(2, options.sequence / 2))};
-  input.profile = cpu_profile(options.threads);
+  input.profile = with_stored_rates(cpu_profile(options.threads));
   input.budget_bytes = budget_of(recipe);
   return input;
 }

@@ -77,7 +77,10 @@ int parse_and_run(int argc, char** argv) {
       Row{"quantize", "write a model as a Hugging Face folder in NF4, as bitsandbytes does",
           add_quantize},
       Row{"ladder", "what each memory tool adds, side by side, rehearsed or measured", add_ladder},
+      Row{"calibrate", "measure the rates of this machine once, for all plans to come",
+          add_calibrate},
       Row{"bench", "measure this machine and the step on it", add_bench},
+      Row{"report", "the losses, rates and peaks of runs side by side", add_report},
       Row{"config", "print a recipe as it is understood, defaults filled in", add_config},
   };
   std::vector<Subcommand> subcommands;

@@ -10,10 +10,9 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "files/page_file.h"
+#include "gemm_probe.h"
 #include "median.h"
 #include "memory/machine.h"
-#include "ops/gemm.h"
-#include "ops/moving.h"
 #include "plan/rehearse.h"
 #include "report/accounts.h"
 #include "run_in_arena.h"
@@ -27,29 +26,6 @@ using Clock = std::chrono::steady_clock;
 double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
-
-// A product of a block's size on bf16 weights, timed between steps.
-class GemmProbe {
- public:
-  explicit GemmProbe(const Exec& exec)
-      : exec_(exec),
-        x_(exec.make(Account::workspace, "x", DType::bf16, {2048, 2048})),
-        w_(exec.make(Account::workspace, "w", DType::bf16, {2048, 2048})),
-        y_(exec.make(Account::workspace, "y", DType::f32, {2048, 2048})) {
-    ops::fill_random(exec, {.scale = 1, .seed = 1}, x_.view());
-    ops::fill_random(exec, {.scale = 1, .seed = 2}, w_.view());
-  }
-  // Operations a second.
-  double run() {
-    const auto begin = Clock::now();
-    ops::gemm(exec_, {.a = x_.view(), .b = w_.view(), .c = y_.view(), .transpose_b = true});
-    return 2.0 * 2048 * 2048 * 2048 / seconds_since(begin);
-  }
-
- private:
-  const Exec& exec_;
-  Tensor x_, w_, y_;
-};
 
 }  // namespace
 

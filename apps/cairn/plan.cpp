@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "commands.h"
+#include "machine_rates.h"
 #include "memory/machine.h"
 #include "plan_output.h"
 #include "recipe_arguments.h"
@@ -59,7 +60,7 @@ int run_plan(const Options& options) {
   const bool with_data =
       options.model.empty() && std::filesystem::exists(path) && !recipe.data.dataset.empty();
   const TargetProfile profile =
-      profile_of(recipe.memory.device, static_cast<int>(recipe.memory.threads));
+      with_stored_rates(profile_of(recipe.memory.device, static_cast<int>(recipe.memory.threads)));
   const Plan plan = make_plan(recipe, with_data, profile);
 
   std::optional<Remedy> remedy;

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "commands.h"
 #include "files/atomic_file.h"
+#include "machine_rates.h"
 #include "memory/machine.h"
 #include "plan_output.h"
 #include "recipe_arguments.h"
@@ -45,6 +46,11 @@ nlohmann::ordered_json ledger_json(const Plan& plan, const Snapshot& measured) {
   json["runtime_bytes"] = plan.runtime_bytes;
   json["process_peak_rss_bytes"] = peak_resident_bytes();
   json["budget_bytes"] = plan.budget_bytes;
+  const QuantisedWeights& quantised = plan.rehearsal.quantised;
+  if (quantised.elements > 0) json["bytes_per_quantised_weight"] = quantised.bytes_per_weight();
+  const StateSummary& states = plan.rehearsal.states;
+  if (states.elements_8bit > 0)
+    json["bytes_per_8bit_state_parameter"] = states.bytes_per_8bit_parameter();
   return json;
 }
 
@@ -87,8 +93,9 @@ int run_train(const Options& options) {
       open_backend(recipe.memory.device, static_cast<int>(recipe.memory.threads));
   warm_up(*backend);
   const int64_t budget = budget_of(recipe);
-  const Plan plan = plan_run(run, backend->profile(), budget, resident_bytes());
-  if (!plan.fits()) return refuse(plan, run, backend->profile());
+  const TargetProfile profile = with_stored_rates(backend->profile());
+  const Plan plan = plan_run(run, profile, budget, resident_bytes());
+  if (!plan.fits()) return refuse(plan, run, profile);
   tell(to_text(plan, std::nullopt));
   // What the plan chose is what runs, and what a later run can be asked for.
   run.recipe = plan.recipe;

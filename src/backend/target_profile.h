@@ -15,7 +15,9 @@ struct TargetProfile {
   int threads = 1;                     // how many scratches of threads are taken
   double gemm_flops = 2e11;            // floating-point operations a second, f32 arithmetic
   double bytes_per_second = 1.5e10;    // memory moved by everything that is no product
-  double page_bytes_per_second = 1e9;  // to and from the page store, beside computing
+  double page_bytes_per_second = 1e9;  // to and from the page store
+  double page_slowdown = 0;            // seconds that a byte moved there takes from computing
+  bool measured = false;               // the four rates, on this machine; else usual ones
   int64_t memory_bytes = 0;            // of the device; 0: ask the machine
   int compute_capability = 0;          // of a CUDA device, 80 for 8.0; 0: no CUDA device
 

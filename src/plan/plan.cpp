@@ -43,6 +43,13 @@ void explain_states(Plan& plan) {
                         format_bytes(states.page_bytes), format_bytes(optimizer.page_resident)));
 }
 
+void explain_weights(Plan& plan) {
+  const QuantisedWeights& quantised = plan.rehearsal.quantised;
+  if (quantised.elements > 0)
+    plan.why.push_back(fmt::format("{} frozen weights are held in 4 bits, {:.4f} bytes each",
+                                   quantised.elements, quantised.bytes_per_weight()));
+}
+
 void explain(Plan& plan, const TargetProfile& profile) {
   const auto& accounts = plan.rehearsal.snapshot.accounts_at_peak();
   const auto largest =
@@ -52,6 +59,7 @@ void explain(Plan& plan, const TargetProfile& profile) {
                   name_of(plan.rehearsal.snapshot.peak_phase[static_cast<size_t>(Place::device)]),
                   name_of(kAccounts[largest]), format_bytes(accounts[largest])));
   plan.why.push_back(explain_policy(plan));
+  explain_weights(plan);
   explain_states(plan);
   if (plan.spec.model.attention == AttentionKind::materialised)
     plan.why.push_back(
@@ -61,10 +69,12 @@ void explain(Plan& plan, const TargetProfile& profile) {
     const Work& work = plan.rehearsal.step_work;
     plan.why.push_back(fmt::format(
         "weights_place: paged keeps two blocks' frozen weights in memory; a step moves {} to and "
-        "from the page file, {:.1f} s at the {}/s that the profile of '{}' has, beside computing",
+        "from the page file, {:.1f} s at the {}/s {}, beside computing",
         format_bytes(static_cast<int64_t>(work.page_bytes)),
         work.page_bytes / profile.page_bytes_per_second,
-        format_bytes(static_cast<int64_t>(profile.page_bytes_per_second)), profile.name));
+        format_bytes(static_cast<int64_t>(profile.page_bytes_per_second)),
+        profile.measured ? "that cairn calibrate measured"
+                         : "that many disks do (cairn calibrate measures this one)"));
   }
   if (plan.spec.model.unit_gradients)
     plan.why.push_back(
@@ -99,6 +109,25 @@ void settle_policy(Plan& plan, const TargetProfile& profile) {
   plan.rehearsal = rehearse(plan.spec, accumulation, profile);
 }
 
+// Where the plan misses its budget by less than the logits take, smaller chunks may save it. They
+// cost a walk over the head's weight each, so the default stays wherever it fits.
+void settle_loss_chunk(Plan& plan, const TargetProfile& profile) {
+  if (plan.recipe.memory.loss_chunk != 0) return;
+  const int64_t vocab = plan.spec.model.config.vocab;
+  int64_t chunk = default_loss_chunk(vocab) / 2;
+  const int64_t missing = plan.needed_bytes() - plan.budget_bytes;
+  for (; chunk >= kLeastLossChunk && missing < 2 * chunk * vocab * size_of(DType::f32) &&
+         !plan.fits();
+       chunk /= 2) {
+    Plan smaller = plan;
+    smaller.recipe.memory.loss_chunk = smaller.spec.model.loss_chunk = chunk;
+    smaller.recipe.memory.checkpointing = plan.asked_checkpointing;
+    settle_policy(smaller, profile);
+    if (smaller.needed_bytes() >= plan.needed_bytes()) return;
+    plan = std::move(smaller);
+  }
+}
+
 Plan make_plan(const Recipe& recipe, const TrainSpec& spec, const TargetProfile& profile,
                int64_t budget_bytes, int64_t runtime_bytes) {
   Plan plan;
@@ -109,6 +138,12 @@ Plan make_plan(const Recipe& recipe, const TrainSpec& spec, const TargetProfile&
   plan.tokens_per_step = recipe.train.gradient_accumulation_steps * spec.capacity.tokens;
   plan.asked_checkpointing = recipe.memory.checkpointing;
   settle_policy(plan, profile);
+  settle_loss_chunk(plan, profile);
+  if (recipe.memory.loss_chunk == 0 && plan.recipe.memory.loss_chunk > 0)
+    plan.why.push_back(fmt::format(
+        "loss_chunk was left to the plan: {} tokens' logits at a time, {}, so that the step fits",
+        plan.recipe.memory.loss_chunk,
+        format_bytes(plan.recipe.memory.loss_chunk * 4 * spec.model.config.vocab)));
   explain(plan, profile);
   if (const auto choice = choose_attention(recipe.model.flash_attn, profile);
       !choice.remark.empty())

@@ -36,6 +36,17 @@ Work rehearse_step(Trainer& trainer, RehearsalBackend& backend, const Capacity& 
           one.page_bytes + more * (both.page_bytes - one.page_bytes)};
 }
 
+QuantisedWeights quantised_weights(const Model& model) {
+  QuantisedWeights sum;
+  for (const Parameter& parameter : model.parameters()) {
+    if (parameter.storage != DType::u4) continue;
+    sum.elements += parameter.elements();
+    sum.bytes += parameter.value.bytes() + parameter.scales.absmax.bytes() +
+                 parameter.scales.nested_absmax.bytes();
+  }
+  return sum;
+}
+
 }  // namespace
 
 Rehearsal rehearse(const TrainSpec& spec, int64_t accumulation, const TargetProfile& profile) {
@@ -48,6 +59,7 @@ Rehearsal rehearse(const TrainSpec& spec, int64_t accumulation, const TargetProf
     trainer.load({}, true);
     rehearsal.resident_bytes = ledger.current();
     rehearsal.states = trainer.optimizer().summary();
+    rehearsal.quantised = quantised_weights(trainer.model());
 
     rehearsal.step_work = rehearse_step(trainer, *backend, spec.capacity, accumulation);
     rehearsal.step_seconds = rehearsal.step_work.seconds(profile);

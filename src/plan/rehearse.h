@@ -10,12 +10,22 @@
 
 namespace cairn {
 
+// What the frozen weights in 4 bits take: codes and the scales of their blocks.
+struct QuantisedWeights {
+  int64_t elements = 0, bytes = 0;
+
+  double bytes_per_weight() const {
+    return elements == 0 ? 0 : static_cast<double>(bytes) / static_cast<double>(elements);
+  }
+};
+
 struct Rehearsal {
   Snapshot snapshot;
   Layout layout;
   Work step_work;  // of one optimizer step
   double step_seconds = 0;
-  StateSummary states;         // of the optimizer
+  StateSummary states;  // of the optimizer
+  QuantisedWeights quantised;
   int64_t resident_bytes = 0;  // charged from load to the end: weights, gradients, states, tables
 
   int64_t arena_bytes() const { return layout.arena_bytes; }
