@@ -29,11 +29,12 @@ struct QuantState {
   ConstView nested_table;   // [256] f32
   ConstView nested_offset;  // [1] f32
   int64_t block = 0;        // a power of two, 32 to 4096
+  int64_t first = 0;        // element of the whole weight that the codes begin at
 
   bool nested() const { return bool(nested_absmax); }
 };
 
-// c = alpha * op(a) * op(b) + beta * c + residual. op(a) is [m, k], op(b) is [k, n].
+// c = alpha * op(a) * op(b) + beta * c + residual + bias. op(a) is [m, k], op(b) is [k, n].
 struct Gemm {
   ConstView a;  // [m, k], or [k, m] if transpose_a; f32 or bf16
   ConstView b;  // [k, n], or [n, k] if transpose_b; f32, bf16 or u4
@@ -43,6 +44,7 @@ struct Gemm {
   float alpha = 1;
   float beta = 0;        // 0 or 1; 0 never reads c
   ConstView residual{};  // [m, n] of c's dtype, or none; wants beta 0
+  ConstView bias{};      // [n], f32 or bf16, added to every row; wants beta 0 and no residual
   LowRank fold{};        // none if fold.scale is 0
   QuantState quant{};    // of a u4 b
 };
@@ -133,20 +135,24 @@ class Kernels {
                            View nested_absmax, View offset) = 0;
 
   // --- layers ---
-  // ids [tokens] i32, table [vocab, hidden], out [tokens, hidden].
-  virtual void embedding_forward(Stream, ConstView ids, ConstView table, View out) = 0;
-  // d_table[ids[t]] += d_out[t], in the order of t.
-  virtual void embedding_backward(Stream, ConstView ids, ConstView d_out, View d_table) = 0;
-  // y = weight * (x * rstd), rstd = 1 / sqrt(mean(x^2) + epsilon). x, y [tokens, hidden], rstd
-  // [tokens].
-  virtual void rms_norm_forward(Stream, ConstView x, ConstView weight, float epsilon, View y,
-                                View rstd) = 0;
+  // ids [tokens] i32, table [vocab, hidden], out [tokens, hidden] = scale * table[ids].
+  virtual void embedding_forward(Stream, ConstView ids, ConstView table, float scale, View out) = 0;
+  // d_table[ids[t]] += scale * d_out[t], in the order of t.
+  virtual void embedding_backward(Stream, ConstView ids, ConstView d_out, float scale,
+                                  View d_table) = 0;
+  // out [n] += the sum of in's rows [rows, n], one after the other: the gradient of a bias.
+  virtual void sum_rows(Stream, ConstView in, View out) = 0;
+  // y = (weight + offset) * (x * rstd), rstd = 1 / sqrt(mean(x^2) + epsilon). x, y [tokens,
+  // hidden], rstd [tokens].
+  virtual void rms_norm_forward(Stream, ConstView x, ConstView weight, float offset, float epsilon,
+                                View y, View rstd) = 0;
   // d_x += ... (f32); d_weight += ... when given, token by token.
   virtual int64_t rms_norm_backward_scratch_bytes(int64_t hidden) = 0;
-  virtual void rms_norm_backward(Stream, ConstView d_y, ConstView x, ConstView weight,
+  virtual void rms_norm_backward(Stream, ConstView d_y, ConstView x, ConstView weight, float offset,
                                  ConstView rstd, View d_x, View d_weight, View scratch) = 0;
-  // Rotates pairs (i, i + head_dim / 2) of inout [tokens, heads, head_dim] by the angle of their
-  // position: table [positions, head_dim / 2, 2] f32 holds cos and sin. `inverse` turns back.
+  // Rotates pairs (i, i + rotary / 2) of inout [tokens, heads, head_dim] by the angle of their
+  // position: table [positions, rotary / 2, 2] f32 holds cos and sin; what lies beyond the first
+  // `rotary` of a head stays. `inverse` turns back.
   virtual void rope(Stream, ConstView positions, ConstView table, bool inverse, View inout) = 0;
   // out [tokens, heads, head_dim]; log_sum_exp [tokens, heads] f32, natural, of the scaled scores.
   virtual int64_t attention_scratch_bytes(int64_t head_dim, bool backward) = 0;
@@ -169,12 +175,20 @@ class Kernels {
   // d_up may be d_out's own storage.
   virtual void swiglu_backward(Stream, ConstView d_out, ConstView gate, ConstView up, View d_gate,
                                View d_up) = 0;
+  // out = gelu(gate) * up, gelu in its tanh form.
+  virtual void geglu_forward(Stream, ConstView gate, ConstView up, View out) = 0;
+  // d_up may be d_out's own storage.
+  virtual void geglu_backward(Stream, ConstView d_out, ConstView gate, ConstView up, View d_gate,
+                              View d_up) = 0;
+  // inout = cap * tanh(inout / cap).
+  virtual void softcap(Stream, float cap, View inout) = 0;
   // out = in where it is not dropped, else 0; nothing is scaled. out may be in's own storage.
   virtual void dropout(Stream, const Dropout&, ConstView in, View out) = 0;
   // row_loss[i] = log_sum_exp(logits[i]) - logits[i][labels[i]]; with `gradient`, logits become
-  // (softmax - one_hot) * scale in place. logits [rows, vocab] f32, labels [rows] i32.
-  virtual void cross_entropy(Stream, ConstView labels, float scale, bool gradient, View logits,
-                             View row_loss) = 0;
+  // (softmax - one_hot) * scale in place. logits [rows, vocab] f32, labels [rows] i32. A softcap
+  // other than 0 says that logits went through one: the gradient is that of what went in.
+  virtual void cross_entropy(Stream, ConstView labels, float scale, float softcap, bool gradient,
+                             View logits, View row_loss) = 0;
 
   // --- optimizer ---
   // out[0] (f64) = sum of squares, over fixed blocks in a fixed order.

@@ -29,6 +29,12 @@ void check_additions(const Gemm& gemm) {
     check_dtype("gemm", "residual", gemm.residual, gemm.c.dtype());
     CAIRN_CHECK(gemm.beta == 0, "[gemm] wanted beta 0 beside a residual, got {}", gemm.beta);
   }
+  if (gemm.bias) {
+    check_float("gemm", "bias", gemm.bias);
+    check_elements("gemm", "bias", gemm.bias, gemm.c.columns());
+    CAIRN_CHECK(gemm.beta == 0 && !gemm.residual,
+                "[gemm] wanted a bias without beta and residual, got one beside them");
+  }
   if (gemm.fold.scale == 0) return;
   const int64_t rank = gemm.fold.up.columns();
   check_float("gemm", "fold.up", gemm.fold.up);

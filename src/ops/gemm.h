@@ -5,7 +5,7 @@
 
 namespace cairn::ops {
 
-// c = alpha * op(a) * op(b) + beta * c + residual, shapes as in Gemm. A fold's `up` is
+// c = alpha * op(a) * op(b) + beta * c + residual + bias, shapes as in Gemm. A fold's `up` is
 // [rows of b, rank] and `down` [rank, columns of b], in b's stored coordinates.
 void gemm(const Exec& exec, const Gemm& gemm);
 

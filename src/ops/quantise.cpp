@@ -38,7 +38,10 @@ void check_quant_state(std::string_view op, const QuantState& quant, int64_t ele
   const int64_t block = quant.block;
   CAIRN_CHECK(block >= 32 && block <= 4096 && (block & (block - 1)) == 0,
               "[{}] wanted blocks of a power of two, 32 to 4096, got {}", op, block);
-  const int64_t blocks = ceil_div(elements, block);
+  const int64_t blocks = quant.absmax.elements();
+  CAIRN_CHECK(quant.first >= 0 && blocks >= ceil_div(quant.first + elements, block),
+              "[{}] wanted absmax of {} elements from {}, got {} of blocks of {}", op, elements,
+              quant.first, blocks, block);
   check_part(op, "quant.table", quant.table, DType::f32, 16);
   check_part(op, "quant.absmax", quant.absmax, quant.nested() ? DType::u8 : DType::f32, blocks);
   if (!quant.nested()) return;

@@ -5,7 +5,7 @@
 namespace cairn::ops {
 
 void rms_norm_forward(const Exec& exec, ConstView x, ConstView weight, float epsilon, View y,
-                      View rstd) {
+                      View rstd, float offset) {
   check_float("rms_norm_forward", "x", x);
   check_float("rms_norm_forward", "weight", weight);
   check_float("rms_norm_forward", "y", y);
@@ -13,11 +13,11 @@ void rms_norm_forward(const Exec& exec, ConstView x, ConstView weight, float eps
   check_elements("rms_norm_forward", "weight", weight, x.columns());
   check_matrix("rms_norm_forward", "y", y, x.rows(), x.columns());
   check_elements("rms_norm_forward", "rstd", rstd, x.rows());
-  exec.kernels().rms_norm_forward(exec.stream, x, weight, epsilon, y, rstd);
+  exec.kernels().rms_norm_forward(exec.stream, x, weight, offset, epsilon, y, rstd);
 }
 
 void rms_norm_backward(const Exec& exec, ConstView d_y, ConstView x, ConstView weight,
-                       ConstView rstd, View d_x, View d_weight) {
+                       ConstView rstd, View d_x, View d_weight, float offset) {
   check_dtype("rms_norm_backward", "d_y", d_y, DType::f32);
   check_float("rms_norm_backward", "x", x);
   check_float("rms_norm_backward", "weight", weight);
@@ -33,7 +33,7 @@ void rms_norm_backward(const Exec& exec, ConstView d_y, ConstView x, ConstView w
   }
   Tensor scratch = exec.make_scratch("rms norm scratch",
                                      exec.kernels().rms_norm_backward_scratch_bytes(x.columns()));
-  exec.kernels().rms_norm_backward(exec.stream, d_y, x, weight, rstd, d_x, d_weight,
+  exec.kernels().rms_norm_backward(exec.stream, d_y, x, weight, offset, rstd, d_x, d_weight,
                                    scratch.view());
 }
 

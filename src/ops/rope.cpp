@@ -12,7 +12,9 @@ void rope(const Exec& exec, ConstView positions, ConstView table, bool inverse, 
               "[rope] wanted inout of shape [tokens, heads, even head_dim], got {}",
               inout.shape().to_string());
   check_elements("rope", "positions", positions, inout.rows());
-  check_matrix("rope", "table", table, table.rows(), inout.shape()[2]);
+  CAIRN_CHECK(table.columns() % 2 == 0 && table.columns() <= inout.shape()[2],
+              "[rope] wanted a table of at most {} angles, got {}", inout.shape()[2] / 2,
+              table.shape().to_string());
   exec.kernels().rope(exec.stream, positions, table, inverse, inout);
 }
 

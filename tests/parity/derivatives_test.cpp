@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "reference/cross_entropy.h"
+#include "reference/geglu.h"
 #include "reference/product.h"
 #include "reference/rms_norm.h"
 #include "reference/rope.h"
@@ -87,6 +88,44 @@ TEST(ReferenceDerivatives, swiglu_matches_a_complex_step) {
   });
   expect_derivative(up, gradients.d_up, [&](const Complexes& at) {
     return weighed(d_out, reference::swiglu_forward(widened(gate), at).value);
+  });
+}
+
+TEST(ReferenceDerivatives, geglu_matches_a_complex_step) {
+  const Reals gate = normal_values(1, 11), up = normal_values(2, 11), d_out = normal_values(3, 11);
+  const auto gradients = reference::geglu_backward(d_out, gate, up);
+  expect_derivative(gate, gradients.d_gate, [&](const Complexes& at) {
+    return weighed(d_out, reference::geglu_forward(at, widened(up)).value);
+  });
+  expect_derivative(up, gradients.d_up, [&](const Complexes& at) {
+    return weighed(d_out, reference::geglu_forward(widened(gate), at).value);
+  });
+}
+
+TEST(ReferenceDerivatives, a_norm_with_an_offset_matches_a_complex_step) {
+  constexpr double kEpsilon = 1e-3, kOffset = 1;
+  const Reals x = normal_values(1, 21), weight = normal_values(2, 7), d_y = normal_values(3, 21);
+  const Reals rstd = reference::rms_norm_forward(x, weight, kEpsilon, kOffset).rstd.value;
+  const auto gradients = reference::rms_norm_backward(d_y, x, weight, rstd, kOffset);
+  expect_derivative(x, gradients.d_x, [&](const Complexes& at) {
+    return weighed(d_y,
+                   reference::rms_norm_forward(at, widened(weight), kEpsilon, kOffset).y.value);
+  });
+  expect_derivative(weight, gradients.d_weight, [&](const Complexes& at) {
+    return weighed(d_y, reference::rms_norm_forward(widened(x), at, kEpsilon, kOffset).y.value);
+  });
+}
+
+TEST(ReferenceDerivatives, cross_entropy_behind_a_softcap_matches_a_complex_step) {
+  const Reals labels{4, 0, 2}, raw = normal_values(1, 3 * 5);
+  constexpr double kScale = 0.25, kCap = 2;
+  const Reals every_row(3, kScale);
+  const auto gradient =
+      reference::cross_entropy(reference::softcap(raw, kCap), labels, kScale, kCap).d_logits;
+  expect_derivative(raw, gradient, [&](const Complexes& at) {
+    return weighed(
+        every_row,
+        reference::cross_entropy(reference::softcap(at, kCap), labels, kScale).row_loss.value);
   });
 }
 

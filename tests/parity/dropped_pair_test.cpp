@@ -114,7 +114,13 @@ class DroppedPair : public ::testing::Test {
              Parameter weight = parameter_of(exec, v[1]), a = parameter_of(exec, v[2]),
                        b = parameter_of(exec, v[3]);
              weight.trainable = false;
-             const Linear linear{&weight, &a, &b, kScale, kKey.rate, kKey.stream};
+             Linear linear;
+             linear.weight = &weight;
+             linear.lora_a = &a;
+             linear.lora_b = &b;
+             linear.lora_scale = kScale;
+             linear.dropout = kKey.rate;
+             linear.dropout_stream = kKey.stream;
              Pass pass{.exec = exec,
                        .capacity = {.tokens = kRows + 9},
                        .extent = {.tokens = kRows},

@@ -56,6 +56,7 @@ inline void PrintTo(const OpCase& op, std::ostream* out) { *out << op.name; }
 std::vector<OpCase> moving_cases();
 std::vector<OpCase> product_cases();
 std::vector<OpCase> layer_cases();
+std::vector<OpCase> family_cases();
 std::vector<OpCase> attention_cases();
 std::vector<OpCase> loss_cases();
 std::vector<OpCase> optimizer_cases();

@@ -10,8 +10,8 @@ namespace {
 
 std::vector<OpCase> every_case() {
   std::vector<OpCase> all;
-  for (const auto& cases : {moving_cases(), product_cases(), layer_cases(), attention_cases(),
-                            loss_cases(), optimizer_cases()})
+  for (const auto& cases : {moving_cases(), product_cases(), layer_cases(), family_cases(),
+                            attention_cases(), loss_cases(), optimizer_cases()})
     all.insert(all.end(), cases.begin(), cases.end());
   return all;
 }

@@ -1,5 +1,5 @@
 // RMS norm and its derivative, row by row, in any scalar. Magnitudes are the same sums over
-// absolute values.
+// absolute values. Weights count as weight + offset.
 #pragma once
 
 #include <cmath>
@@ -17,7 +17,7 @@ struct RmsNormResult {
 
 template <typename T>
 RmsNormResult<T> rms_norm_forward(const std::vector<T>& x, const std::vector<T>& weight,
-                                  double epsilon) {
+                                  double epsilon, double offset = 0) {
   const auto hidden = static_cast<int64_t>(weight.size());
   const int64_t rows = static_cast<int64_t>(x.size()) / hidden;
   RmsNormResult<T> result{Bounded<T>(rows * hidden), Bounded<T>(rows)};
@@ -27,8 +27,9 @@ RmsNormResult<T> rms_norm_forward(const std::vector<T>& x, const std::vector<T>&
     const T rstd = 1.0 / std::sqrt(squares / static_cast<double>(hidden) + epsilon);
     result.rstd.add(row, rstd, std::abs(rstd));
     for (int64_t i = 0; i < hidden; ++i) {
-      const T y = weight[i] * (x[row * hidden + i] * rstd);
-      result.y.add(row * hidden + i, y, std::abs(y));
+      const T y = (weight[i] + offset) * (x[row * hidden + i] * rstd);
+      const double spread = (std::abs(weight[i]) + offset) * std::abs(x[row * hidden + i] * rstd);
+      result.y.add(row * hidden + i, y, spread);
     }
   }
   return result;
@@ -41,7 +42,8 @@ struct RmsNormGradients {
 
 template <typename T>
 RmsNormGradients<T> rms_norm_backward(const std::vector<T>& d_y, const std::vector<T>& x,
-                                      const std::vector<T>& weight, const std::vector<T>& rstd) {
+                                      const std::vector<T>& weight, const std::vector<T>& rstd,
+                                      double offset = 0) {
   const auto hidden = static_cast<int64_t>(weight.size());
   const auto rows = static_cast<int64_t>(rstd.size());
   RmsNormGradients<T> g{Bounded<T>(rows * hidden), Bounded<T>(hidden)};
@@ -51,16 +53,17 @@ RmsNormGradients<T> rms_norm_backward(const std::vector<T>& d_y, const std::vect
     for (int64_t i = 0; i < hidden; ++i) {
       const int64_t at = row * hidden + i;
       const T normal = x[at] * rstd[row];
-      const T term = weight[i] * d_y[at] * normal / static_cast<double>(hidden);
-      mean += term;
-      mean_magnitude += std::abs(term);
+      const T outer = d_y[at] * normal / static_cast<double>(hidden);
+      mean += (weight[i] + offset) * outer;
+      mean_magnitude += (std::abs(weight[i]) + offset) * std::abs(outer);
       g.d_weight.add(i, d_y[at] * normal, std::abs(d_y[at] * normal));
     }
     for (int64_t i = 0; i < hidden; ++i) {
       const int64_t at = row * hidden + i;
-      const T normal = x[at] * rstd[row], weighted = weight[i] * d_y[at];
+      const T normal = x[at] * rstd[row], weighted = (weight[i] + offset) * d_y[at];
+      const double spread = (std::abs(weight[i]) + offset) * std::abs(d_y[at]);
       g.d_x.add(at, rstd[row] * (weighted - normal * mean),
-                std::abs(rstd[row]) * (std::abs(weighted) + std::abs(normal) * mean_magnitude));
+                std::abs(rstd[row]) * (spread + std::abs(normal) * mean_magnitude));
     }
   }
   return g;

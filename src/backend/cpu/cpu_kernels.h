@@ -24,13 +24,15 @@ class CpuKernels : public Kernels {
   void nest_absmax(Stream, ConstView absmax, ConstView table, View codes, View nested_absmax,
                    View offset) override;
 
-  void embedding_forward(Stream, ConstView ids, ConstView table, View out) override;
-  void embedding_backward(Stream, ConstView ids, ConstView d_out, View d_table) override;
-  void rms_norm_forward(Stream, ConstView x, ConstView weight, float epsilon, View y,
+  void embedding_forward(Stream, ConstView ids, ConstView table, float scale, View out) override;
+  void embedding_backward(Stream, ConstView ids, ConstView d_out, float scale,
+                          View d_table) override;
+  void sum_rows(Stream, ConstView in, View out) override;
+  void rms_norm_forward(Stream, ConstView x, ConstView weight, float offset, float epsilon, View y,
                         View rstd) override;
   int64_t rms_norm_backward_scratch_bytes(int64_t hidden) override;
-  void rms_norm_backward(Stream, ConstView d_y, ConstView x, ConstView weight, ConstView rstd,
-                         View d_x, View d_weight, View scratch) override;
+  void rms_norm_backward(Stream, ConstView d_y, ConstView x, ConstView weight, float offset,
+                         ConstView rstd, View d_x, View d_weight, View scratch) override;
   void rope(Stream, ConstView positions, ConstView table, bool inverse, View inout) override;
   int64_t attention_scratch_bytes(int64_t head_dim, bool backward) override;
   void attention_forward(Stream, const Attention&, View out, View log_sum_exp,
@@ -47,9 +49,13 @@ class CpuKernels : public Kernels {
   void swiglu_forward(Stream, ConstView gate, ConstView up, View out) override;
   void swiglu_backward(Stream, ConstView d_out, ConstView gate, ConstView up, View d_gate,
                        View d_up) override;
+  void geglu_forward(Stream, ConstView gate, ConstView up, View out) override;
+  void geglu_backward(Stream, ConstView d_out, ConstView gate, ConstView up, View d_gate,
+                      View d_up) override;
+  void softcap(Stream, float cap, View inout) override;
   void dropout(Stream, const Dropout&, ConstView in, View out) override;
-  void cross_entropy(Stream, ConstView labels, float scale, bool gradient, View logits,
-                     View row_loss) override;
+  void cross_entropy(Stream, ConstView labels, float scale, float softcap, bool gradient,
+                     View logits, View row_loss) override;
 
   int64_t sum_of_squares_scratch_bytes() override;
   void sum_of_squares(Stream, ConstView in, View out, View scratch) override;

@@ -1,5 +1,6 @@
 // Cross-entropy of rows of logits, in place. Exponentials are taken once: they are summed and, when
-// the gradient is wanted, left where the logits were. A NaN logit makes its row's loss NaN.
+// the gradient is wanted, left where the logits were; behind a softcap the gradient needs the
+// logits themselves, and takes the exponentials again. A NaN logit makes its row's loss NaN.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backend/cpu/cross_entropy.cpp"
 #include "backend/cpu/simd_targets.h"
@@ -71,6 +72,27 @@ void gradients_of_rows(const int32_t* labels, float scale, FloatsOut logits, flo
   }
 }
 
+// The same for logits that are capped: times the cap's own slope, 1 - (logit / cap)^2.
+void gradients_of_capped_rows(const int32_t* labels, float scale, float cap, FloatsOut logits,
+                              float* row_loss, int64_t vocab, int64_t begin, int64_t end) {
+  const FloatsIn before(logits);
+  losses_of_rows(labels, before, row_loss, vocab, begin, end);
+  const V32 one = hn::Set(F32(), 1.0f), inverse = hn::Set(F32(), 1 / cap);
+  for (int64_t row = begin; row < end; ++row) {
+    const int64_t at = row * vocab;
+    float* const label = logits.as_f32() + at + labels[row];
+    const float label_logit = *label, height = label_logit / cap;
+    // A loss is log_sum_exp - logit, so that e^(x - log_sum_exp) is the softmax.
+    const V32 shift = hn::Set(F32(), row_loss[row] + label_logit), factor = hn::Set(F32(), scale);
+    for_each_vector(at, at + vocab, [&](int64_t i, auto extent) HWY_ATTR {
+      const V32 x = load(before, i, extent), t = hn::Mul(x, inverse);
+      const V32 slope = hn::Mul(factor, hn::NegMulAdd(t, t, one));
+      store(hn::Mul(exponential(hn::Sub(x, shift)), slope), logits, i, extent);
+    });
+    *label -= scale * (1 - height * height);
+  }
+}
+
 }  // namespace cairn::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -78,20 +100,26 @@ HWY_AFTER_NAMESPACE();
 namespace cairn::cpu {
 HWY_EXPORT(losses_of_rows);
 HWY_EXPORT(gradients_of_rows);
+HWY_EXPORT(gradients_of_capped_rows);
 }  // namespace cairn::cpu
 
 namespace cairn {
 
 using namespace cpu;
 
-void CpuKernels::cross_entropy(Stream, ConstView labels, float scale, bool gradient, View logits,
-                               View row_loss) {
+void CpuKernels::cross_entropy(Stream, ConstView labels, float scale, float softcap, bool gradient,
+                               View logits, View row_loss) {
   const int64_t vocab = logits.columns();
   for_each_chunk(threads_, logits.rows(), rows_per_chunk(vocab), [&](int64_t begin, int64_t end) {
-    if (gradient) HWY_DYNAMIC_DISPATCH(gradients_of_rows)
-    (labels.as<int32_t>(), scale, logits, row_loss.as<float>(), vocab, begin, end);
-    else HWY_DYNAMIC_DISPATCH(losses_of_rows)(labels.as<int32_t>(), logits, row_loss.as<float>(),
-                                              vocab, begin, end);
+    const auto* const ids = labels.as<int32_t>();
+    auto* const losses = row_loss.as<float>();
+    if (!gradient)
+      HWY_DYNAMIC_DISPATCH(losses_of_rows)(ids, logits, losses, vocab, begin, end);
+    else if (softcap == 0)
+      HWY_DYNAMIC_DISPATCH(gradients_of_rows)(ids, scale, logits, losses, vocab, begin, end);
+    else
+      HWY_DYNAMIC_DISPATCH(gradients_of_capped_rows)
+    (ids, scale, softcap, logits, losses, vocab, begin, end);
   });
 }
 

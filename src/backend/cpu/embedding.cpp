@@ -13,24 +13,27 @@
 HWY_BEFORE_NAMESPACE();
 namespace cairn::cpu::HWY_NAMESPACE {
 
-void look_up_tokens(const int32_t* ids, FloatsIn table, FloatsOut out, int64_t hidden,
+void look_up_tokens(const int32_t* ids, FloatsIn table, float scale, FloatsOut out, int64_t hidden,
                     int64_t begin, int64_t end) {
+  const V32 factor = hn::Set(F32(), scale);
   for (int64_t token = begin; token < end; ++token) {
     const int64_t from = ids[token] * hidden, to = token * hidden;
     for_each_vector(0, hidden, [&](int64_t i, auto extent) HWY_ATTR {
-      store(load(table, from + i, extent), out, to + i, extent);
+      store(hn::Mul(load(table, from + i, extent), factor), out, to + i, extent);
     });
   }
 }
 
 // Columns [begin, end) of all tokens.
-void add_to_table(const int32_t* ids, FloatsIn d_out, FloatsOut d_table, int64_t tokens,
-                  int64_t hidden, int64_t begin, int64_t end) {
+void add_to_table(const int32_t* ids, FloatsIn d_out, float scale, FloatsOut d_table,
+                  int64_t tokens, int64_t hidden, int64_t begin, int64_t end) {
+  const V32 factor = hn::Set(F32(), scale);
   const FloatsIn before(d_table);
   for (int64_t token = 0; token < tokens; ++token) {
     const int64_t to = ids[token] * hidden, from = token * hidden;
     for_each_vector(begin, end, [&](int64_t i, auto extent) HWY_ATTR {
-      const V32 sum = hn::Add(load(before, to + i, extent), load(d_out, from + i, extent));
+      const V32 sum =
+          hn::MulAdd(load(d_out, from + i, extent), factor, load(before, to + i, extent));
       store(sum, d_table, to + i, extent);
     });
   }
@@ -49,18 +52,19 @@ namespace cairn {
 
 using namespace cpu;
 
-void CpuKernels::embedding_forward(Stream, ConstView ids, ConstView table, View out) {
+void CpuKernels::embedding_forward(Stream, ConstView ids, ConstView table, float scale, View out) {
   const int64_t hidden = out.columns();
   for_each_chunk(threads_, out.rows(), rows_per_chunk(hidden), [&](int64_t begin, int64_t end) {
-    HWY_DYNAMIC_DISPATCH(look_up_tokens)(ids.as<int32_t>(), table, out, hidden, begin, end);
+    HWY_DYNAMIC_DISPATCH(look_up_tokens)(ids.as<int32_t>(), table, scale, out, hidden, begin, end);
   });
 }
 
-void CpuKernels::embedding_backward(Stream, ConstView ids, ConstView d_out, View d_table) {
+void CpuKernels::embedding_backward(Stream, ConstView ids, ConstView d_out, float scale,
+                                    View d_table) {
   const int64_t tokens = d_out.rows(), hidden = d_out.columns();
   for_each_chunk(threads_, hidden, kColumnsPerChunk, [&](int64_t begin, int64_t end) {
     HWY_DYNAMIC_DISPATCH(add_to_table)
-    (ids.as<int32_t>(), d_out, d_table, tokens, hidden, begin, end);
+    (ids.as<int32_t>(), d_out, scale, d_table, tokens, hidden, begin, end);
   });
 }
 

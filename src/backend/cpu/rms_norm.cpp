@@ -14,8 +14,13 @@
 HWY_BEFORE_NAMESPACE();
 namespace cairn::cpu::HWY_NAMESPACE {
 
-void norm_rows(FloatsIn x, FloatsIn weight, float epsilon, FloatsOut y, float* rstd, int64_t hidden,
-               int64_t begin, int64_t end) {
+HWY_INLINE V32 moved(FloatsIn weight, V32 offset, int64_t i, auto extent) {
+  return hn::Add(load(weight, i, extent), offset);
+}
+
+void norm_rows(FloatsIn x, FloatsIn weight, float offset, float epsilon, FloatsOut y, float* rstd,
+               int64_t hidden, int64_t begin, int64_t end) {
+  const V32 more = hn::Set(F32(), offset);
   for (int64_t row = begin; row < end; ++row) {
     const int64_t at = row * hidden;
     const float squares = sum_of(hidden, [&](int64_t i, auto extent) HWY_ATTR {
@@ -26,25 +31,26 @@ void norm_rows(FloatsIn x, FloatsIn weight, float epsilon, FloatsOut y, float* r
     const V32 scale = hn::Set(F32(), rstd[row]);
     for_each_vector(0, hidden, [&](int64_t i, auto extent) HWY_ATTR {
       const V32 normal = hn::Mul(load(x, at + i, extent), scale);
-      store(hn::Mul(load(weight, i, extent), normal), y, at + i, extent);
+      store(hn::Mul(moved(weight, more, i, extent), normal), y, at + i, extent);
     });
   }
 }
 
-// d_x += rstd * (w * d_y - n * mean(w * d_y * n)), where n = x * rstd.
-void norm_rows_backward(FloatsIn d_y, FloatsIn x, FloatsIn weight, const float* rstd, FloatsOut d_x,
-                        int64_t hidden, int64_t begin, int64_t end) {
+// d_x += rstd * (w * d_y - n * mean(w * d_y * n)), where n = x * rstd, and w has the offset.
+void norm_rows_backward(FloatsIn d_y, FloatsIn x, FloatsIn weight, float offset, const float* rstd,
+                        FloatsOut d_x, int64_t hidden, int64_t begin, int64_t end) {
+  const V32 more = hn::Set(F32(), offset);
   const FloatsIn d_x_before(d_x);
   for (int64_t row = begin; row < end; ++row) {
     const int64_t at = row * hidden;
     const float dot = sum_of(hidden, [&](int64_t i, auto extent) HWY_ATTR {
-      const V32 weighted = hn::Mul(load(weight, i, extent), load(d_y, at + i, extent));
+      const V32 weighted = hn::Mul(moved(weight, more, i, extent), load(d_y, at + i, extent));
       return hn::Mul(weighted, load(x, at + i, extent));
     });
     const float mean = dot * rstd[row] / static_cast<float>(hidden);
     const V32 scale = hn::Set(F32(), rstd[row]), pull = hn::Set(F32(), mean * rstd[row]);
     for_each_vector(0, hidden, [&](int64_t i, auto extent) HWY_ATTR {
-      const V32 weighted = hn::Mul(load(weight, i, extent), load(d_y, at + i, extent));
+      const V32 weighted = hn::Mul(moved(weight, more, i, extent), load(d_y, at + i, extent));
       const V32 inner = hn::NegMulAdd(load(x, at + i, extent), pull, weighted);
       store(hn::MulAdd(scale, inner, load(d_x_before, at + i, extent)), d_x, at + i, extent);
     });
@@ -91,22 +97,23 @@ namespace cairn {
 
 using namespace cpu;
 
-void CpuKernels::rms_norm_forward(Stream, ConstView x, ConstView weight, float epsilon, View y,
-                                  View rstd) {
+void CpuKernels::rms_norm_forward(Stream, ConstView x, ConstView weight, float offset,
+                                  float epsilon, View y, View rstd) {
   const int64_t hidden = x.columns();
   for_each_chunk(threads_, x.rows(), rows_per_chunk(hidden), [&](int64_t begin, int64_t end) {
-    HWY_DYNAMIC_DISPATCH(norm_rows)(x, weight, epsilon, y, rstd.as<float>(), hidden, begin, end);
+    HWY_DYNAMIC_DISPATCH(norm_rows)
+    (x, weight, offset, epsilon, y, rstd.as<float>(), hidden, begin, end);
   });
 }
 
 int64_t CpuKernels::rms_norm_backward_scratch_bytes(int64_t) { return 0; }
 
 void CpuKernels::rms_norm_backward(Stream, ConstView d_y, ConstView x, ConstView weight,
-                                   ConstView rstd, View d_x, View d_weight, View) {
+                                   float offset, ConstView rstd, View d_x, View d_weight, View) {
   const int64_t tokens = x.rows(), hidden = x.columns();
   for_each_chunk(threads_, tokens, rows_per_chunk(hidden), [&](int64_t begin, int64_t end) {
     HWY_DYNAMIC_DISPATCH(norm_rows_backward)
-    (d_y, x, weight, rstd.as<float>(), d_x, hidden, begin, end);
+    (d_y, x, weight, offset, rstd.as<float>(), d_x, hidden, begin, end);
   });
   if (!d_weight) return;
   for_each_chunk(threads_, hidden, kColumnsPerChunk, [&](int64_t begin, int64_t end) {

@@ -1,4 +1,4 @@
-// Rotary embedding: pairs (i, i + head_dim / 2) of every head turn by the angle of their position.
+// Rotary embedding: pairs (i, i + rotary / 2) of every head turn by the angle of their position.
 // Cosines and sines are taken apart once a token, then serve all its heads.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backend/cpu/rope.cpp"
@@ -15,13 +15,13 @@ namespace cairn::cpu::HWY_NAMESPACE {
 
 constexpr int64_t kAngles = 64;  // pairs turned at a time
 
-void turn_tokens(const int32_t* positions, const float* table, float direction, FloatsOut inout,
-                 int64_t heads, int64_t head_dim, int64_t begin, int64_t end) {
-  const int64_t half = head_dim / 2;
+void turn_tokens(const int32_t* positions, const float* table, int64_t rotary, float direction,
+                 FloatsOut inout, int64_t heads, int64_t head_dim, int64_t begin, int64_t end) {
+  const int64_t half = rotary / 2;
   float cosine[kAngles], sine[kAngles];
   const FloatsIn before(inout), cosines(cosine), sines(sine);
   for (int64_t token = begin; token < end; ++token) {
-    const float* const angles = table + positions[token] * head_dim;
+    const float* const angles = table + positions[token] * rotary;
     for (int64_t from = 0; from < half; from += kAngles) {
       const int64_t count = std::min(kAngles, half - from);
       for (int64_t i = 0; i < count; ++i) {
@@ -58,8 +58,8 @@ void CpuKernels::rope(Stream, ConstView positions, ConstView table, bool inverse
   for_each_chunk(threads_, inout.rows(), rows_per_chunk(heads * head_dim),
                  [&](int64_t begin, int64_t end) {
                    HWY_DYNAMIC_DISPATCH(turn_tokens)
-                   (positions.as<int32_t>(), table.as<float>(), inverse ? -1.0f : 1.0f, inout,
-                    heads, head_dim, begin, end);
+                   (positions.as<int32_t>(), table.as<float>(), table.columns(),
+                    inverse ? -1.0f : 1.0f, inout, heads, head_dim, begin, end);
                  });
 }
 

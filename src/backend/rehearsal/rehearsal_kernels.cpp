@@ -70,14 +70,15 @@ void RehearsalKernels::nest_absmax(Stream, ConstView absmax, ConstView, View cod
   count_bytes(absmax, absmax, codes, nested_absmax);
 }
 
-void RehearsalKernels::embedding_forward(Stream, ConstView ids, ConstView, View out) {
+void RehearsalKernels::embedding_forward(Stream, ConstView ids, ConstView, float, View out) {
   count_bytes(ids, out, out);
 }
-void RehearsalKernels::embedding_backward(Stream, ConstView ids, ConstView d_out, View) {
+void RehearsalKernels::embedding_backward(Stream, ConstView ids, ConstView d_out, float, View) {
   count_bytes(ids, d_out, d_out, d_out);
 }
+void RehearsalKernels::sum_rows(Stream, ConstView in, View out) { count_bytes(in, out, out); }
 
-void RehearsalKernels::rms_norm_forward(Stream, ConstView x, ConstView weight, float, View y,
+void RehearsalKernels::rms_norm_forward(Stream, ConstView x, ConstView weight, float, float, View y,
                                         View rstd) {
   count_bytes(x, weight, y, rstd);
 }
@@ -85,7 +86,7 @@ int64_t RehearsalKernels::rms_norm_backward_scratch_bytes(int64_t hidden) {
   return target_->rms_norm_backward_scratch_bytes(hidden);
 }
 void RehearsalKernels::rms_norm_backward(Stream, ConstView d_y, ConstView x, ConstView weight,
-                                         ConstView rstd, View d_x, View d_weight, View) {
+                                         float, ConstView rstd, View d_x, View d_weight, View) {
   count_bytes(d_y, x, weight, rstd, d_x, d_x);
   if (d_weight) count_bytes(d_y, x, d_weight, d_weight);
 }
@@ -129,12 +130,21 @@ void RehearsalKernels::swiglu_backward(Stream, ConstView d_out, ConstView gate, 
   count_bytes(d_out, gate, up, d_gate, d_up);
 }
 
+void RehearsalKernels::geglu_forward(Stream, ConstView gate, ConstView up, View out) {
+  count_bytes(gate, up, out);
+}
+void RehearsalKernels::geglu_backward(Stream, ConstView d_out, ConstView gate, ConstView up,
+                                      View d_gate, View d_up) {
+  count_bytes(d_out, gate, up, d_gate, d_up);
+}
+void RehearsalKernels::softcap(Stream, float, View inout) { count_bytes(inout, inout); }
+
 void RehearsalKernels::dropout(Stream, const Dropout& dropout, ConstView in, View out) {
   count_bytes(dropout.samples, dropout.positions, in, out);
 }
 
-void RehearsalKernels::cross_entropy(Stream, ConstView labels, float, bool gradient, View logits,
-                                     View row_loss) {
+void RehearsalKernels::cross_entropy(Stream, ConstView labels, float, float, bool gradient,
+                                     View logits, View row_loss) {
   count_bytes(labels, logits, row_loss);
   if (gradient) count_bytes(logits);
 }

@@ -217,6 +217,34 @@ TEST(QuantisedWeights, bits_depend_on_neither_threads_nor_rows) {
   EXPECT_TRUE(std::equal(row.begin(), row.end(), c.begin()));
 }
 
+// A fused product is multiplied in slices of its rows, which may begin within a block.
+TEST(QuantisedWeights, a_slice_of_rows_is_decoded_as_within_the_whole) {
+  constexpr int64_t kRows = 70, kColumns = 130;
+  on_every_target([] {
+    for (const bool nested : {false, true})
+      for (const int64_t first : {1, 2, 31}) {
+        Quantised weight(random_values(kRows * kColumns, 9), kRows, kColumns, nested);
+        std::vector<float> a = random_values(5 * kColumns, 10);
+        const std::vector<float> whole = multiply(a, weight, true, 5);
+        constexpr int64_t kSlice = 33;
+        std::vector<float> c(5 * kSlice);
+        std::vector<std::byte> scratch(static_cast<size_t>(cpu::packed_gemm_scratch_bytes(1)));
+        Gemm gemm;
+        gemm.a = view_of(a, DType::f32, {5, kColumns});
+        gemm.b = weight.view().view_rows(first, kSlice);
+        gemm.c = view_of(c, DType::f32, {5, kSlice});
+        gemm.transpose_b = true;
+        gemm.quant = weight.quant;
+        gemm.quant.first = first * kColumns;
+        cpu::packed_gemm(gemm, 1, scratch.data());
+        for (int64_t row = 0; row < 5; ++row)
+          for (int64_t column = 0; column < kSlice; ++column)
+            ASSERT_EQ(c[static_cast<size_t>(row * kSlice + column)],
+                      whole[static_cast<size_t>(row * kRows + first + column)]);
+      }
+  });
+}
+
 TEST(QuantisedWeights, a_block_of_zeros_stays_zero) {
   std::vector<float> values = random_values(256, 7);
   std::fill(values.begin() + 64, values.begin() + 128, 0.0f);

@@ -43,13 +43,15 @@ memory::desc describe(DType dtype, int64_t rows, int64_t columns, bool transpose
 struct Key {
   int64_t m, n, k;
   DType operands, c;
-  bool transpose_a, transpose_b, add_to_c, residual;
+  bool transpose_a, transpose_b, add_to_c, residual, bias;
+  DType bias_type;
   int threads;
   auto operator<=>(const Key&) const = default;
 
   memory::desc a() const { return describe(operands, m, k, transpose_a); }
   memory::desc b() const { return describe(operands, k, n, transpose_b); }
   memory::desc out() const { return describe(c, m, n, false); }
+  memory::desc added() const { return residual ? out() : describe(bias_type, 1, n, false); }
 };
 
 Key key_of(const Gemm& gemm, int threads) {
@@ -62,6 +64,8 @@ Key key_of(const Gemm& gemm, int threads) {
           .transpose_b = gemm.transpose_b,
           .add_to_c = gemm.beta != 0,
           .residual = bool{gemm.residual},
+          .bias = bool{gemm.bias},
+          .bias_type = gemm.bias.dtype(),
           .threads = threads};
 }
 
@@ -75,7 +79,7 @@ Primitive build(const Key& key, const dnnl::engine& engine) {
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   dnnl::post_ops epilogue;
   if (key.add_to_c) epilogue.append_sum(1.0f);
-  if (key.residual) epilogue.append_binary(dnnl::algorithm::binary_add, key.out());
+  if (key.residual || key.bias) epilogue.append_binary(dnnl::algorithm::binary_add, key.added());
   attributes.set_post_ops(epilogue);
 #if DNNL_VERSION_MAJOR >= 3
   const dnnl::matmul::primitive_desc description(engine, key.a(), key.b(), key.out(), attributes);
@@ -146,9 +150,9 @@ void onednn_gemm(const Gemm& gemm, int threads, std::byte* scratch) {
       {DNNL_ARG_DST, wrap(key.out(), gemm.c.data())},
       {DNNL_ARG_SCRATCHPAD,
        wrap(primitive.scratchpad, scratch + round_up(address, kAlignment) - address)}};
-  if (key.residual)
+  if (key.residual || key.bias)
     arguments.emplace(DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1,
-                      wrap(key.out(), gemm.residual.data()));
+                      wrap(key.added(), key.residual ? gemm.residual.data() : gemm.bias.data()));
   dnnl::stream stream(engine);
   primitive.matmul.execute(stream, arguments);
   stream.wait();

@@ -172,6 +172,12 @@ Plane plane(const std::byte* data, DType dtype, int64_t stride) {
   return {const_cast<std::byte*>(data), dtype == DType::bf16, stride};
 }
 
+// A bias is a residual whose rows all lie in one place.
+Plane base_plane(const Gemm& gemm, int64_t columns) {
+  if (gemm.bias) return plane(gemm.bias.data(), gemm.bias.dtype(), 0);
+  return plane(gemm.residual.data(), gemm.residual.dtype(), columns);
+}
+
 }  // namespace
 
 int64_t packed_gemm_scratch_bytes(int threads) { return PackedScratch::bytes(threads); }
@@ -185,7 +191,7 @@ void packed_gemm(const Gemm& gemm, int threads, std::byte* scratch) {
                 .a = operand(gemm.a, gemm.transpose_a),
                 .b = operand(gemm.b, !gemm.transpose_b),
                 .c = plane(gemm.c.data(), gemm.c.dtype(), columns),
-                .residual = plane(gemm.residual.data(), gemm.residual.dtype(), columns),
+                .residual = base_plane(gemm, columns),
                 .alpha = gemm.alpha,
                 .add_to_c = gemm.beta != 0,
                 .fold_depth = {},

@@ -56,7 +56,8 @@ HWY_INLINE hn::Vec<D> look_up(D d, const float* HWY_RESTRICT table, Codes codes)
 }
 #endif
 
-// to[i] = element first + i of the flat order, for `count` elements.
+// to[i] = element first + i of the flat order of the codes, for `count` elements; their blocks
+// count from the beginning of the whole weight.
 HWY_INLINE void decode_codes(const Operand& source, int64_t first, int64_t count,
                              float* HWY_RESTRICT to) {
   const QuantState& quant = *source.quant;
@@ -64,8 +65,8 @@ HWY_INLINE void decode_codes(const Operand& source, int64_t first, int64_t count
   const float* HWY_RESTRICT table = quant.table.as<float>();
   HWY_ALIGN float values[16];
   for (int64_t at = first; at < first + count;) {
-    const int64_t block = at / quant.block;
-    const int64_t end = HWY_MIN(first + count, (block + 1) * quant.block);
+    const int64_t block = (quant.first + at) / quant.block;
+    const int64_t end = HWY_MIN(first + count, (block + 1) * quant.block - quant.first);
     const float absmax = absmax_of(quant, block);
     for (int i = 0; i < 16; ++i) values[i] = table[i] * absmax;
 #if HWY_TARGET != HWY_SCALAR

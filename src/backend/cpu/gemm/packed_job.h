@@ -77,7 +77,7 @@ struct PackedJob {
   int64_t rows, columns, depth;
   Operand a, b;
   Plane c;
-  Plane residual;  // data is null if there is none
+  Plane residual;  // or bias; data is null if there is none
   float alpha = 1;
   bool add_to_c = false;
   Operand fold_depth;    // (depth, rank): varies along the depth of a panel
