@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "files/block_decode_k.h"
 
 namespace cairn {
 namespace {
@@ -69,6 +70,48 @@ struct F64 {
   }
 };
 
+// Sixteen bytes hold 32 codes: the low nibbles are elements 0..15, the high ones 16..31; `fifth`
+// holds one bit more of each element.
+struct Nibbles {
+  uint8_t bytes[kRun / 2];
+  uint32_t fifth = 0;
+  explicit Nibbles(const std::byte* in, uint32_t bits = 0) : fifth(bits) {
+    std::memcpy(bytes, in, sizeof(bytes));
+  }
+  int low(int j) const { return (bytes[j] & 15) | static_cast<int>(fifth >> j & 1) << 4; }
+  int high(int j) const {
+    return bytes[j] >> 4 | static_cast<int>(fifth >> (j + kRun / 2) & 1) << 4;
+  }
+};
+
+// (code - zero) * d.
+void widen_centred(const Nibbles& codes, int zero, float d, float* out) {
+  for (int j = 0; j < kRun / 2; ++j) {
+    out[j] = static_cast<float>(codes.low(j) - zero) * d;
+    out[j + kRun / 2] = static_cast<float>(codes.high(j) - zero) * d;
+  }
+}
+
+// d (f16), nibbles.
+void widen_q4_0(const std::byte* in, float* out) {
+  widen_centred(Nibbles(in + 2), 8, f16_to_float(load<uint16_t>(in)), out);
+}
+
+// d (f16), fifth bits, nibbles.
+void widen_q5_0(const std::byte* in, float* out) {
+  widen_centred(Nibbles(in + 6, load<uint32_t>(in + 2)), 16, f16_to_float(load<uint16_t>(in)), out);
+}
+
+// d, m (f16), fifth bits, nibbles.
+void widen_q5_1(const std::byte* in, float* out) {
+  const float d = f16_to_float(load<uint16_t>(in)), m = f16_to_float(load<uint16_t>(in + 2));
+  const Nibbles codes(in + 8, load<uint32_t>(in + 4));
+  for (int j = 0; j < kRun / 2; ++j) {
+    out[j] = static_cast<float>(codes.low(j)) * d + m;
+    out[j + kRun / 2] = static_cast<float>(codes.high(j)) * d + m;
+  }
+}
+
 // d, m (f16), 16 bytes of nibbles: the low ones are elements 0..15, the high ones 16..31.
 void widen_q4_1(const std::byte* in, float* out) {
   const float d = f16_to_float(load<uint16_t>(in)), m = f16_to_float(load<uint16_t>(in + 2));
@@ -113,14 +156,16 @@ void decode_plain(const std::byte* in, int64_t elements, T* out) {
   put(run, out + at, elements - at);
 }
 
-template <void (*Widen)(const std::byte*, float*), typename T>
+// `Elements` of one block at a time, whole runs.
+template <int Elements, void (*Widen)(const std::byte*, float*), typename T>
 void decode_runs(FileType type, const std::byte* in, int64_t elements, T* out) {
-  CAIRN_CHECK(elements % kRun == 0, "[decode_blocks] wanted whole blocks of {}, got {} elements",
-              name_of(type), elements);
-  float run[kRun];
-  for (int64_t at = 0; at < elements; at += kRun) {
-    Widen(in + at / kRun * block_bytes(type), run);
-    put(run, out + at, kRun);
+  CAIRN_CHECK(elements % Elements == 0,
+              "[decode_blocks] wanted whole blocks of {}, got {} elements", name_of(type),
+              elements);
+  float block[Elements];
+  for (int64_t at = 0; at < elements; at += Elements) {
+    Widen(in + at / Elements * block_bytes(type), block);
+    for (int run = 0; run < Elements; run += kRun) put(block + run, out + at + run, kRun);
   }
 }
 
@@ -135,10 +180,22 @@ void decode(FileType type, const std::byte* in, int64_t elements, T* out) {
       return decode_plain<Bf16>(in, elements, out);
     case FileType::f64:
       return decode_plain<F64>(in, elements, out);
+    case FileType::q4_0:
+      return decode_runs<kRun, widen_q4_0>(type, in, elements, out);
     case FileType::q4_1:
-      return decode_runs<widen_q4_1>(type, in, elements, out);
+      return decode_runs<kRun, widen_q4_1>(type, in, elements, out);
+    case FileType::q5_0:
+      return decode_runs<kRun, widen_q5_0>(type, in, elements, out);
+    case FileType::q5_1:
+      return decode_runs<kRun, widen_q5_1>(type, in, elements, out);
     case FileType::q8_0:
-      return decode_runs<widen_q8_0>(type, in, elements, out);
+      return decode_runs<kRun, widen_q8_0>(type, in, elements, out);
+    case FileType::q4_k:
+      return decode_runs<kSuperBlock, widen_q4_k>(type, in, elements, out);
+    case FileType::q5_k:
+      return decode_runs<kSuperBlock, widen_q5_k>(type, in, elements, out);
+    case FileType::q6_k:
+      return decode_runs<kSuperBlock, widen_q6_k>(type, in, elements, out);
     default:
       CAIRN_CHECK(is_readable(type), "[decode_blocks] wanted a readable type, got {}",
                   name_of(type));

@@ -24,8 +24,14 @@ constexpr std::array<Traits, 46> kTraits = {{
     {FileType::f16, "F16", 1, 2, true, 1},
     {FileType::bf16, "BF16", 1, 2, true, 30},
     {FileType::f64, "F64", 1, 8, true, 28},
+    {FileType::q4_0, "Q4_0", 32, 18, false, 2},
     {FileType::q4_1, "Q4_1", 32, 20, false, 3},
+    {FileType::q5_0, "Q5_0", 32, 22, false, 6},
+    {FileType::q5_1, "Q5_1", 32, 24, false, 7},
     {FileType::q8_0, "Q8_0", 32, 34, false, 8},
+    {FileType::q4_k, "Q4_K", 256, 144, false, 12},
+    {FileType::q5_k, "Q5_K", 256, 176, false, 13},
+    {FileType::q6_k, "Q6_K", 256, 210, false, 14},
     {FileType::boolean, "BOOL", 1, 1, true, kNotGgml},
     {FileType::u8, "U8", 1, 1, true, kNotGgml},
     {FileType::i8, "I8", 1, 1, true, 24},
@@ -44,15 +50,9 @@ constexpr std::array<Traits, 46> kTraits = {{
     {FileType::f6_e3m2, "F6_E3M2", 4, 3, true, kNotGgml},
     {FileType::f4, "F4", 2, 1, true, kNotGgml},
     {FileType::c64, "C64", 1, 8, true, kNotGgml},
-    {FileType::q4_0, "Q4_0", 32, 18, false, 2},
-    {FileType::q5_0, "Q5_0", 32, 22, false, 6},
-    {FileType::q5_1, "Q5_1", 32, 24, false, 7},
     {FileType::q8_1, "Q8_1", 32, 36, false, 9},
     {FileType::q2_k, "Q2_K", 256, 84, false, 10},
     {FileType::q3_k, "Q3_K", 256, 110, false, 11},
-    {FileType::q4_k, "Q4_K", 256, 144, false, 12},
-    {FileType::q5_k, "Q5_K", 256, 176, false, 13},
-    {FileType::q6_k, "Q6_K", 256, 210, false, 14},
     {FileType::q8_k, "Q8_K", 256, 292, false, 15},
     {FileType::iq2_xxs, "IQ2_XXS", 256, 66, false, 16},
     {FileType::iq2_xs, "IQ2_XS", 256, 74, false, 17},
@@ -81,7 +81,7 @@ const Traits& traits_of(FileType type) {
 std::string_view name_of(FileType type) { return traits_of(type).name; }
 int64_t block_elements(FileType type) { return traits_of(type).elements; }
 int64_t block_bytes(FileType type) { return traits_of(type).bytes; }
-bool is_readable(FileType type) { return type <= FileType::q8_0; }
+bool is_readable(FileType type) { return type <= FileType::q6_k; }
 bool is_integer(FileType type) { return type >= FileType::boolean && type <= FileType::u64; }
 
 std::optional<FileType> file_type_of_safetensors(std::string_view name) {

@@ -256,9 +256,11 @@ void place_tensors(std::vector<TensorInfo>& tensors, int64_t infos_end, uint32_t
 
 }  // namespace
 
-GgufFile::GgufFile(std::string path) : file_(std::move(path)) {
-  GgufCursor cursor(file_);
-  version_ = take_version(cursor, file_);
+GgufFile::GgufFile(std::string path) {
+  files_.emplace_back(std::move(path));
+  const InputFile& file = files_.front();
+  GgufCursor cursor(file);
+  version_ = take_version(cursor, file);
   const auto num_tensors = cursor.take<uint64_t>("the number of tensors");
   const auto num_values = cursor.take<uint64_t>("the number of metadata values");
   // The least entry: a key of one letter and a byte; a tensor of one letter and one dimension.
@@ -270,15 +272,24 @@ GgufFile::GgufFile(std::string path) : file_(std::move(path)) {
     if (key.empty() || key.size() > kMaxKey)
       throw DamagedFile(
           fmt::format("{} has a metadata key of {} bytes, where 1 to {} were expected.",
-                      file_.path(), key.size(), kMaxKey));
+                      file.path(), key.size(), kMaxKey));
     const ValueType type = take_type(cursor, key);
     json value = take_value(cursor, type, key, 0);
-    if (key == kAlignmentKey) alignment = alignment_of(type, value, file_.path());
+    if (key == kAlignmentKey) alignment = alignment_of(type, value, file.path());
     if (!metadata_.emplace(key, std::move(value)).second)
-      throw DamagedFile(fmt::format("{} has the metadata key {} twice.", file_.path(), key));
+      throw DamagedFile(fmt::format("{} has the metadata key {} twice.", file.path(), key));
   }
   for (uint64_t n = 0; n < num_tensors; ++n) tensors_.push_back(take_tensor(cursor));
-  place_tensors(tensors_, cursor.position(), alignment, file_);
+  place_tensors(tensors_, cursor.position(), alignment, file);
+}
+
+void GgufFile::append(GgufFile part) {
+  for (TensorInfo& info : part.tensors_) {
+    info.file = static_cast<int>(files_.size());
+    tensors_.push_back(std::move(info));
+  }
+  files_.push_back(std::move(part.files_.front()));
+  require_unique_names(tensors_, path());
 }
 
 const json* GgufFile::find(std::string_view key) const {

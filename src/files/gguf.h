@@ -1,4 +1,5 @@
-// The GGUF container, versions 2 and 3: metadata and the list of tensors, as the file tells them.
+// The GGUF container, versions 2 and 3: metadata and the list of tensors, as the file tells them,
+// joined by those of the other files of a split model (gguf_split.h).
 // Every length is held against the bytes left in the file before anything is allocated or
 // multiplied. Source: ggml's docs/gguf.md and gguf.h.
 #pragma once
@@ -21,9 +22,12 @@ class GgufFile {
   // Throws DamagedFile and names the file, UserError when there is none.
   explicit GgufFile(std::string path);
 
-  const std::string& path() const { return file_.path(); }
-  const InputFile& file() const { return file_; }
+  const std::string& path() const { return files_.front().path(); }
+  // The file that tensors()[i].file counts; 0 is the one given.
+  const InputFile& file(int index = 0) const { return files_[static_cast<size_t>(index)]; }
   uint32_t version() const { return version_; }
+  // Takes over the tensors of another file of the same model.
+  void append(GgufFile part);
   // Names as in the file, shapes turned to row-major order, offsets from the file's beginning.
   const std::vector<TensorInfo>& tensors() const { return tensors_; }
 
@@ -41,7 +45,7 @@ class GgufFile {
  private:
   const nlohmann::json& require(std::string_view key) const;
 
-  InputFile file_;
+  std::vector<InputFile> files_;
   uint32_t version_ = 0;
   std::map<std::string, nlohmann::json, std::less<>> metadata_;
   std::vector<TensorInfo> tensors_;

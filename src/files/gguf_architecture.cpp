@@ -9,8 +9,11 @@ namespace {
 
 constexpr std::array kArchitectures = {
     GgufArchitecture{"llama", "llama", "LlamaForCausalLM", true},
-    GgufArchitecture{"qwen2", "qwen2", "Qwen2ForCausalLM", false},
-    GgufArchitecture{"qwen3", "qwen3", "Qwen3ForCausalLM", false},
+    GgufArchitecture{"qwen2", "qwen2", "Qwen2ForCausalLM"},
+    GgufArchitecture{"qwen3", "qwen3", "Qwen3ForCausalLM"},
+    GgufArchitecture{"gemma2", "gemma2", "Gemma2ForCausalLM", false, true},
+    GgufArchitecture{"gemma3", "gemma3_text", "Gemma3ForCausalLM", false, true},
+    GgufArchitecture{"phi3", "phi3", "Phi3ForCausalLM", false, false, true},
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
 // The tensors of a GGUF under Hugging Face names. Rows of q and k that the converter interleaved
-// are put back where transformers has them when they are read.
+// are put back where transformers has them when they are read, and the 1 that it added to Gemma's
+// norms is taken off.
 #include <array>
 #include <charconv>
 #include <optional>
@@ -9,6 +10,7 @@
 #include "base/error.h"
 #include "files/gguf_architecture.h"
 #include "files/gguf_model.h"
+#include "files/gguf_rope.h"
 #include "files/sharded.h"
 #include "files/tensor_reader.h"
 
@@ -33,6 +35,17 @@ constexpr std::array kBlockNames = {
     NamePair{"ffn_down", "mlp.down_proj"},
 };
 
+// What Gemma has in their place or beside them, and Phi-3.
+constexpr std::array kGemmaNames = {
+    NamePair{"ffn_norm", "pre_feedforward_layernorm"},
+    NamePair{"post_attention_norm", "post_attention_layernorm"},
+    NamePair{"post_ffw_norm", "post_feedforward_layernorm"},
+};
+constexpr std::array kFusedNames = {
+    NamePair{"attn_qkv", "self_attn.qkv_proj"},
+    NamePair{"ffn_up", "mlp.gate_up_proj"},
+};
+
 // "blk.7.attn_q.weight" -> {7, "attn_q", ".weight"}.
 struct BlockName {
   int64_t block;
@@ -53,17 +66,32 @@ std::optional<BlockName> split_block_name(std::string_view name) {
   return BlockName{block, name.substr(dot + 1, last - dot - 1), name.substr(last)};
 }
 
-std::optional<std::string> hugging_face_name(std::string_view name, int64_t num_blocks) {
-  for (const auto& [gguf, hf] : kModelNames)
-    if (gguf == name) return std::string(hf);
+template <typename Names>
+std::optional<std::string_view> look_up(const Names& names, std::string_view part) {
+  for (const auto& [gguf, hf] : names)
+    if (gguf == part) return hf;
+  return std::nullopt;
+}
+
+std::optional<std::string_view> hugging_face_part(std::string_view part,
+                                                  const GgufArchitecture& architecture) {
+  if (architecture.gemma)
+    if (const auto name = look_up(kGemmaNames, part)) return name;
+  if (architecture.fused)
+    if (const auto name = look_up(kFusedNames, part)) return name;
+  return look_up(kBlockNames, part);
+}
+
+std::optional<std::string> hugging_face_name(std::string_view name, int64_t num_blocks,
+                                             const GgufArchitecture& architecture) {
+  if (const auto found = look_up(kModelNames, name)) return std::string(*found);
   const auto block = split_block_name(name);
   if (!block || block->block >= num_blocks ||
       (block->suffix != ".weight" && block->suffix != ".bias"))
     return std::nullopt;
-  for (const auto& [gguf, hf] : kBlockNames)
-    if (gguf == block->part)
-      return fmt::format("model.layers.{}.{}{}", block->block, hf, block->suffix);
-  return std::nullopt;
+  const auto part = hugging_face_part(block->part, architecture);
+  if (!part) return std::nullopt;
+  return fmt::format("model.layers.{}.{}{}", block->block, *part, block->suffix);
 }
 
 class GgufSource : public TensorSource {
@@ -73,12 +101,13 @@ class GgufSource : public TensorSource {
     const nlohmann::json config = make_gguf_config(gguf_);
     const auto num_blocks = config["num_hidden_layers"].get<int64_t>();
     for (const TensorInfo& found : gguf_.tensors()) {
-      if (found.name == "rope_freqs.weight") continue;  // told in the config
-      const auto name = hugging_face_name(found.name, num_blocks);
+      if (is_gguf_rope_tensor(found.name)) continue;  // told in the config
+      const auto name = hugging_face_name(found.name, num_blocks, architecture);
       if (!name) refuse_name(found.name, architecture.name);
       TensorInfo info = found;
       info.name = *name;
       if (architecture.interleaved) info.interleaved_heads = heads_of(info, config);
+      if (architecture.gemma && found.name.ends_with("norm.weight")) info.shift = -1;
       tensors_.push_back(std::move(info));
     }
     if (tensors_.empty())
@@ -92,7 +121,7 @@ class GgufSource : public TensorSource {
   const std::string& path() const override { return gguf_.path(); }
   void read_rows(const TensorInfo& info, int64_t first_row, int64_t row_count, View out,
                  std::span<std::byte> scratch) const override {
-    read_tensor_rows(gguf_.file(), info, first_row, row_count, out, scratch);
+    read_tensor_rows(gguf_.file(info.file), info, first_row, row_count, out, scratch);
   }
 
  private:

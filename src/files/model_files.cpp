@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "files/gguf_model.h"
+#include "files/gguf_split.h"
 #include "files/json_file.h"
 #include "files/sharded.h"
 
@@ -32,12 +33,13 @@ using nlohmann::json;
                   path));
 }
 
-// The .gguf of a folder that holds one and no config.json.
+// The .gguf of a folder that holds one, or the parts of one, and no config.json.
 std::optional<std::string> only_gguf_in(const std::string& folder) {
   if (fs::exists(fs::path(folder) / "config.json")) return std::nullopt;
   std::vector<std::string> found;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder))
     if (entry.path().extension() == ".gguf") found.push_back(entry.path().string());
+  if (const auto first = first_of_split(found)) return first;
   if (found.size() > 1)
     throw UserError(fmt::format("{} holds {} .gguf files: give the path of the one to use.", folder,
                                 found.size()));
@@ -114,13 +116,13 @@ void refuse_quantized(const json& config, const std::string& path) {
   if (method == "bitsandbytes" && (in_8_bits == found->end() || *in_8_bits != true)) return;
   throw UserError(
       fmt::format("{} holds weights quantized by {}: Cairn reads those of bitsandbytes in 4 "
-                  "bits; else it starts from weights in F32, F16 or BF16 (or a GGUF with Q4_1 or "
-                  "Q8_0) and quantizes them itself.",
+                  "bits; else it starts from weights in F32, F16 or BF16 (or a GGUF) and "
+                  "quantizes them itself.",
                   path, method.is_string() ? method.get<std::string>() : method.dump()));
 }
 
 ModelFiles open_gguf(const std::string& path) {
-  GgufFile gguf(path);
+  GgufFile gguf = open_gguf_parts(path);
   ModelFiles model;
   model.config = make_gguf_config(gguf);
   model.generation_config = make_gguf_generation_config(gguf);
@@ -165,10 +167,10 @@ ModelFiles open_model(const std::string& path) {
 json read_config(const std::string& path) {
   if (path.empty() || !fs::exists(path)) refuse_missing(path);
   if (fs::is_directory(path)) {
-    if (const auto gguf = only_gguf_in(path)) return make_gguf_config(GgufFile(*gguf));
+    if (const auto gguf = only_gguf_in(path)) return make_gguf_config(open_gguf_parts(*gguf));
     return read_folder_config(path);
   }
-  if (looks_like_gguf(path)) return make_gguf_config(GgufFile(path));
+  if (looks_like_gguf(path)) return make_gguf_config(open_gguf_parts(path));
   return read_json_object(path);
 }
 

@@ -217,7 +217,7 @@ void require_readable_types(const TensorSource& source) {
     text += fmt::format("{}{} ({} tensors)", text.empty() ? "" : ", ", type, count);
   throw UserError(
       fmt::format("{} stores tensors as {}, which Cairn does not read: it reads F32, F16, BF16 "
-                  "and F64, and from GGUF also Q4_1 and Q8_0.",
+                  "and F64, and from GGUF also Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, Q4_K, Q5_K and Q6_K.",
                   source.path(), text));
 }
 

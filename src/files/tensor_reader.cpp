@@ -47,7 +47,26 @@ int64_t model_row_of(const Request& request, int64_t file_row) {
   return head * rows_of_head + within % 2 * (rows_of_head / 2) + within / 2;
 }
 
+// Decoded, then moved by the shift, then rounded: a few blocks at a time.
+void decode_shifted(const Request& request, const std::byte* in, int64_t elements,
+                    int64_t out_element) {
+  constexpr int64_t kBuffer = 1024;
+  const FileType type = request.info.type;
+  std::array<float, kBuffer> values;
+  for (int64_t at = 0; at < elements; at += kBuffer) {
+    const int64_t count = std::min(kBuffer, elements - at);
+    decode_blocks(type, in + at / block_elements(type) * block_bytes(type), count, values.data());
+    for (int64_t i = 0; i < count; ++i) values[static_cast<size_t>(i)] += request.info.shift;
+    const auto* const moved = reinterpret_cast<const std::byte*>(values.data());
+    if (request.out.dtype() == DType::f32)
+      decode_blocks(FileType::f32, moved, count, request.out.as<float>() + out_element + at);
+    else
+      decode_blocks(FileType::f32, moved, count, request.out.as<bf16>() + out_element + at);
+  }
+}
+
 void decode_to(const Request& request, const std::byte* in, int64_t elements, int64_t out_element) {
+  if (request.info.shift != 0) return decode_shifted(request, in, elements, out_element);
   if (request.out.dtype() == DType::f32)
     decode_blocks(request.info.type, in, elements, request.out.as<float>() + out_element);
   else
@@ -150,7 +169,8 @@ void read_tensor_rows(const InputFile& file, const TensorInfo& info, int64_t fir
 
   const Request request{file, info, {first_row, first_row + row_count}, row_elements, out};
   const Range whole = request.file_elements();
-  const bool straight = info.interleaved_heads == 0 && info.type == file_type_of(out.dtype());
+  const bool straight =
+      info.interleaved_heads == 0 && info.shift == 0 && info.type == file_type_of(out.dtype());
   const int64_t blocks = whole.size() / block;
   const int readers = readers_for(blocks * block_bytes(info.type));
   const size_t share = scratch.size() / static_cast<size_t>(readers) / 64 * 64;

@@ -31,6 +31,7 @@ struct TensorInfo {
   int64_t offset = 0;         // of its first byte in that file
   int64_t bytes = 0;          // in the file
   int interleaved_heads = 0;  // > 0: rows lie as (head, pair, half); reads give (head, half, pair)
+  float shift = 0;            // reads add it to every value
 
   int64_t rows() const { return shape.rank() == 0 ? 1 : shape[0]; }
 };

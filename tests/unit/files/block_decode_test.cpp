@@ -53,6 +53,24 @@ TEST(BlockDecode, q8_0_is_signed_quant_times_scale) {
   expect_block(FileType::q8_0, bytes_of(kHalf) + payload(32), {{20.5f, 57.f, -34.5f}, 72, 408});
 }
 
+TEST(BlockDecode, centred_codes_have_no_minimum) {
+  expect_block(FileType::q4_0, bytes_of(kOne) + payload(16), {{1, -6, 3}, -35, -732});
+  expect_block(FileType::q5_0, bytes_of(kOne) + payload(20), {{13, -10, -1}, -63, -1590});
+}
+
+TEST(BlockDecode, q5_1_has_a_fifth_bit_and_a_minimum) {
+  expect_block(FileType::q5_1, bytes_of(kOne) + bytes_of(kHalf) + payload(20),
+               {{29.5f, 6.5f, 15.5f}, 465, 7122});
+}
+
+TEST(BlockDecode, k_quants_scale_each_part_of_a_super_block) {
+  const std::string scales = bytes_of(kOne) + bytes_of(kHalf);
+  expect_block(FileType::q4_k, scales + payload(140), {{198.5f, 567.5f, 280.5f}, 51256, 5214672});
+  expect_block(FileType::q5_k, scales + payload(172), {{854.5f, 567.5f, 936.5f}, 110600, 10977536});
+  expect_block(FileType::q6_k, payload(208) + bytes_of(kHalf),
+               {{80.5f, -23.f, -310.5f}, -7422, -814064});
+}
+
 TEST(BlockDecode, f16_widens_exactly_for_all_bit_patterns) {
   std::vector<uint16_t> halves(65536);
   for (size_t n = 0; n < halves.size(); ++n) halves[n] = static_cast<uint16_t>(n);

@@ -166,15 +166,42 @@ TEST(GgufModel, rope_divisors_become_llama3_scaling) {
   expect_contains(refusal_of<UserError>(builder), "not llama3's");
 }
 
+TEST(GgufModel, gemma_norms_lose_the_one_that_was_added) {
+  GgufBuilder builder;
+  builder.text("general.architecture", "gemma2");
+  for (const auto& [key, value] :
+       {std::pair{"block_count", 1u}, std::pair{"context_length", 64u},
+        std::pair{"embedding_length", 16u}, std::pair{"feed_forward_length", 32u},
+        std::pair{"attention.head_count", 2u}, std::pair{"attention.sliding_window", 32u}})
+    builder.u32(std::string("gemma2.") + key, value);
+  builder.f32("gemma2.attention.layer_norm_rms_epsilon", 1e-6f)
+      .tensor("token_embd.weight", {16, 4}, 0, floats(64))
+      .tensor("blk.0.ffn_norm.weight", {16}, 0, floats(16, 1))
+      .tensor("blk.0.post_attention_norm.weight", {16}, 0, floats(16, 11))
+      .tensor("blk.0.post_ffw_norm.weight", {16}, 0, floats(16, 21));
+  const TemporaryFolder folder;
+  const ModelFiles model = open_model(folder.write("model.gguf", builder.build()));
+  EXPECT_EQ(model.config["model_type"], "gemma2");
+  EXPECT_EQ(model.config["hidden_activation"], "gelu_pytorch_tanh");
+  EXPECT_EQ(model.config["sliding_window"], 32);
+  EXPECT_EQ(model.config["query_pre_attn_scalar"], 8);
+  EXPECT_EQ(model.config["final_logit_softcapping"], 30.0);
+  const std::string block = "model.layers.0.";
+  EXPECT_EQ(read_floats(*model.weights, block + "pre_feedforward_layernorm.weight")[3], 3.f);
+  EXPECT_EQ(read_floats(*model.weights, block + "post_attention_layernorm.weight")[3], 13.f);
+  EXPECT_EQ(read_floats(*model.weights, block + "post_feedforward_layernorm.weight")[3], 23.f);
+  EXPECT_EQ(read_floats(*model.weights, "model.embed_tokens.weight")[3], 3.f);
+}
+
 TEST(GgufModel, unreadable_types_are_refused_with_counts) {
   GgufBuilder builder = tiny_llama();
-  builder.tensor("blk.0.ffn_up.weight", {256, 1}, 14, std::string(210, 'x'))
-      .tensor("blk.0.ffn_gate.weight", {256, 1}, 14, std::string(210, 'x'))
-      .tensor("blk.0.ffn_down.weight", {32, 1}, 2, std::string(18, 'x'));
+  builder.tensor("blk.0.ffn_up.weight", {256, 1}, 10, std::string(84, 'x'))
+      .tensor("blk.0.ffn_gate.weight", {256, 1}, 10, std::string(84, 'x'))
+      .tensor("blk.0.ffn_down.weight", {32, 1}, 20, std::string(18, 'x'));
   const std::string text = refusal_of<UserError>(builder);
-  expect_contains(text, "Q6_K (2 tensors)");
-  expect_contains(text, "Q4_0 (1 tensors)");
-  expect_contains(text, "Q4_1");
+  expect_contains(text, "Q2_K (2 tensors)");
+  expect_contains(text, "IQ4_NL (1 tensors)");
+  expect_contains(text, "Q4_K");
 }
 
 TEST(GgufModel, what_cairn_does_not_train_is_refused_by_name) {
