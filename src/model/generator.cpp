@@ -53,7 +53,8 @@ void Generator::pass(std::span<const int32_t> ids) {
                   .cu_segments = queries.view(),
                   .labelled_rows = {},
                   .labels = {},
-                  .rope_table = model_.rope_table()};
+                  .rope_table = model_.rope_table(),
+                  .local_rope_table = model_.local_rope_table()};
   model_.generate_pass(pass, *cache_, keys.view(), logits.view());
   device.copy_to_host(exec_.stream, logits.view().data(), logits_.data(), logits.bytes());
   device.wait(exec_.stream);

@@ -94,10 +94,10 @@ void start_random(const Exec& exec, Model& model, uint64_t seed) {
     const View value = parameter.value;
     if (parameter.shape.rank() == 1) {
       const auto count = static_cast<size_t>(parameter.elements());
-      const std::vector<float> ones(count, 1.0f);
-      const std::vector<bf16> short_ones(count, to_bf16(1.0f));
-      const void* data = parameter.storage == DType::f32 ? static_cast<const void*>(ones.data())
-                                                         : short_ones.data();
+      const std::vector<float> wide(count, parameter.vector_start);
+      const std::vector<bf16> narrow(count, to_bf16(parameter.vector_start));
+      const void* data =
+          parameter.storage == DType::f32 ? static_cast<const void*>(wide.data()) : narrow.data();
       exec.backend.device().copy_to_device(exec.stream, data, value.data(), value.bytes());
       continue;
     }

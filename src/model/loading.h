@@ -22,8 +22,8 @@ void load_adapter(const Exec& exec, Model& model, const TensorSource* source);
 // A uniform in +-1/sqrt(in), B zero, as PEFT starts a pair.
 void start_adapter(const Exec& exec, Model& model, uint64_t seed);
 
-// Normal with deviation 0.02, norms one: a model of any shape without files. Takes the memory that
-// load_weights takes.
+// Normal with deviation 0.02, norms one, biases zero: a model of any shape without files. Takes the
+// memory that load_weights takes.
 void start_random(const Exec& exec, Model& model, uint64_t seed);
 
 }  // namespace cairn

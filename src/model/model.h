@@ -1,5 +1,6 @@
-// Model: a decoder of the Llama kind. It declares its parameters once; memory comes later, from the
-// arena, in the load phase. One training pass is forward, loss and backward of one micro-batch.
+// Model: a decoder of any family that a ModelConfig describes. It declares its parameters once;
+// memory comes later, from the arena, in the load phase. One training pass is forward, loss and
+// backward of one micro-batch.
 #pragma once
 
 #include <cstdint>
@@ -28,8 +29,7 @@ struct LoraSpec {
   double learning_rate_ratio = 1;
   // Modules trained in full beside the pairs, by the end of their names: PEFT's modules_to_save.
   std::vector<std::string> modules_to_save;
-  std::vector<std::string> targets = {"q_proj",    "k_proj",  "v_proj",   "o_proj",
-                                      "gate_proj", "up_proj", "down_proj"};
+  std::vector<std::string> targets = {"all"};  // ends of module names; all: every product
 
   // What B A x is multiplied by: alpha / rank, or alpha / sqrt(rank) if rank-stabilized.
   double scale() const;
@@ -59,7 +59,7 @@ struct ModelSpec {
 class Model {
  public:
   // Declares the parameters; takes no memory. Throws UserError for a LoRA target that no module
-  // has.
+  // has; `all` is spelled out in spec().
   explicit Model(const ModelSpec& spec);
   Model(const Model&) = delete;
   Model& operator=(const Model&) = delete;
@@ -78,6 +78,8 @@ class Model {
   // positions.
   void write_tables(const Exec& exec);
   ConstView rope_table() const { return rope_table_.view(); }
+  // Empty unless some layers turn by another base.
+  ConstView local_rope_table() const { return local_rope_table_.view(); }
   // Empty unless weights are quantised; loading fills them.
   QuantTables& quant_tables() { return quant_tables_; }
   // Null unless weights stream.
@@ -98,12 +100,21 @@ class Model {
  private:
   Parameter* declare(std::string name, Shape shape, bool decays);
   void declare_head();
-  void collect_units();
   void allocate_slots(const Exec& exec);
-  Linear declare_linear(const std::string& module, int64_t out, int64_t in);
-  Block declare_block(int64_t index);
+  RmsNorm declare_norm(const std::string& module, int64_t width);
+  Linear declare_linear(const std::string& module, int64_t out, int64_t in, bool biased);
+  // Products of one input: each a weight of its own, or rows of one that is fused.
+  std::vector<Linear> declare_slices(const std::string& module,
+                                     const std::vector<std::string>& names,
+                                     const std::vector<int64_t>& outs, int64_t in, bool biased);
+  SelfAttention declare_attention(const std::string& block, int64_t layer);
+  Mlp declare_mlp(const std::string& block);
+  Block declare_block(int64_t layer);
   bool quantises(const std::string& module) const;
   Tensor embed(const Pass& pass) const;
+  float embedding_scale(const Pass& pass) const {
+    return spec_.config.embedding_scale(pass.activation);
+  }
 
   ModelSpec spec_;
   ParameterList parameters_;
@@ -111,7 +122,7 @@ class Model {
   std::vector<Block> blocks_;
   Unit head_unit_, embedding_unit_;  // a tied head belongs to the embedding
   LossHead head_;
-  Tensor rope_table_;
+  Tensor rope_table_, local_rope_table_;
   QuantTables quant_tables_;
   std::unique_ptr<StreamedWeights> streamed_;
 };

@@ -10,13 +10,14 @@ namespace cairn {
 namespace {
 
 // The tables of cos and sin, written in pieces that fit a stack.
-void write_rope_table(const Exec& exec, const ModelConfig& config, View table) {
-  const std::vector<double> frequencies = config.inverse_frequencies();
+void write_rope_table(const Exec& exec, const RotarySpectrum& spectrum, View table) {
+  const std::vector<double>& frequencies = spectrum.frequencies;
   std::vector<float> row(frequencies.size() * 2);
   for (int64_t position = 0; position < table.rows(); ++position) {
     for (size_t i = 0; i < frequencies.size(); ++i) {
-      row[2 * i] = static_cast<float>(std::cos(static_cast<double>(position) * frequencies[i]));
-      row[2 * i + 1] = static_cast<float>(std::sin(static_cast<double>(position) * frequencies[i]));
+      const double angle = static_cast<double>(position) * frequencies[i];
+      row[2 * i] = static_cast<float>(spectrum.magnitude * std::cos(angle));
+      row[2 * i + 1] = static_cast<float>(spectrum.magnitude * std::sin(angle));
     }
     const View out = table.view_rows(position, 1);
     exec.backend.device().copy_to_device(exec.stream, row.data(), out.data(), out.bytes());
@@ -35,8 +36,12 @@ void Model::allocate(const Exec& exec, int64_t positions) {
     parameter.gradient = exec.make(Account::gradients, "gradient", trained_storage(spec_.precision),
                                    parameter.shape);
   }
-  rope_table_ = exec.make(Account::workspace, "rotary table", DType::f32,
-                          {positions, spec_.config.head_dim / 2, 2});
+  const auto make_table = [&](std::string_view label) {
+    return exec.make(Account::workspace, label, DType::f32,
+                     {positions, spec_.config.rotary_width() / 2, 2});
+  };
+  rope_table_ = make_table("rotary table");
+  if (spec_.config.has_local_layers()) local_rope_table_ = make_table("local rotary table");
 }
 
 void Model::allocate_tables(const Exec& exec) {
@@ -94,7 +99,9 @@ void Model::allocate_slots(const Exec& exec) {
 }
 
 void Model::write_tables(const Exec& exec) {
-  write_rope_table(exec, spec_.config, rope_table_.view());
+  const ModelConfig& config = spec_.config;
+  write_rope_table(exec, config.spectrum(rope_table_.shape()[0]), rope_table_.view());
+  if (local_rope_table_) write_rope_table(exec, config.local_spectrum(), local_rope_table_.view());
 }
 
 }  // namespace cairn

@@ -25,6 +25,7 @@ struct Parameter {
   bool adapter = false;            // half of a low-rank pair
   bool saved_beside = false;       // trained in full beside the pairs, and saved in their file
   std::string starts_as;           // the name in the model's files, if it is another's
+  float vector_start = 1;          // each element of a vector that no file fills
   double learning_rate_scale = 1;  // times the run's rate
   bool embedding = false;          // a table whose rows are looked up
   View value;                      // [shape]: in `memory`, or in a slot that it passes through

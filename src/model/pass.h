@@ -28,7 +28,8 @@ struct Pass {
   ConstView cu_segments;          // [segments + 1] i32
   ConstView labelled_rows;        // [labelled_rows] i32
   ConstView labels;               // [labelled_rows] i32
-  ConstView rope_table;           // [positions, head_dim / 2, 2] f32
+  ConstView rope_table;           // [positions, rotary width / 2, 2] f32
+  ConstView local_rope_table{};   // the same, of layers with a window that turn by another base
   ConstView samples{};            // [tokens] i32, the key of dropout; none: nothing is dropped
   uint64_t dropout_seed = 0;      // of the step
   PageStore* pages = nullptr;     // for block inputs that page, or none

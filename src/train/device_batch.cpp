@@ -39,6 +39,7 @@ Pass DeviceBatch::make_pass(const Model& model, PageStore* pages) const {
           .labelled_rows = labelled_rows_.view_rows(extent_.labelled_rows),
           .labels = labels_.view_rows(extent_.labelled_rows),
           .rope_table = model.rope_table(),
+          .local_rope_table = model.local_rope_table(),
           .samples = samples_ ? samples_.view_rows(extent_.tokens) : ConstView(),
           .pages = pages,
           .weights = model.streamed()};

@@ -152,6 +152,8 @@ OptimizerSettings make_optimizer_settings(const Recipe& recipe) {
 TrainSpec make_train_spec(const Recipe& recipe, const ModelConfig& config) {
   TrainSpec spec;
   spec.model.config = config;
+  if (recipe.model.rope_scaling)
+    stretch_positions(*recipe.model.rope_scaling, recipe.data.cutoff_len, spec.model.config);
   if (recipe.method.finetuning_type == FinetuningType::lora) {
     LoraSpec lora;
     lora.rank = recipe.method.lora_rank;
@@ -160,8 +162,7 @@ TrainSpec make_train_spec(const Recipe& recipe, const ModelConfig& config) {
     lora.modules_to_save = recipe.method.additional_target;
     lora.rank_stabilized = recipe.method.use_rslora;
     lora.learning_rate_ratio = recipe.method.loraplus_lr_ratio.value_or(1);
-    const auto& targets = recipe.method.lora_target;
-    if (std::find(targets.begin(), targets.end(), "all") == targets.end()) lora.targets = targets;
+    lora.targets = recipe.method.lora_target;
     spec.model.lora = lora;
   }
   spec.model.precision = recipe.train.trained_precision;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "model/checkpoint_policy.h"
+#include "model/rotary.h"
 #include "model/trained_precision.h"
 #include "train/deepspeed/deepspeed_config.h"
 #include "train/optimizers/optimizer_settings.h"
@@ -58,7 +59,8 @@ struct ModelRecipe {
   QuantizationMethod quantization_method = QuantizationMethod::bnb;
   QuantizationType quantization_type = QuantizationType::nf4;
   bool double_quantization = true;
-  bool upcast_layernorm = false;  // frozen norms in f32
+  bool upcast_layernorm = false;         // frozen norms in f32
+  std::optional<RopeKind> rope_scaling;  // stretches positions as far as cutoff_len asks
   bool operator==(const ModelRecipe&) const = default;
 };
 

@@ -25,22 +25,24 @@ inline void write_file(const fs::path& path, const std::string& text) {
   std::ofstream(path, std::ios::binary) << text;
 }
 
-// A Hugging Face folder with random weights and the small tokenizer.
-inline void write_model(const fs::path& folder) {
+// A Hugging Face folder with random weights and the small tokenizer; `more` are further keys of its
+// config.json.
+inline void write_model(const fs::path& folder, const nlohmann::json& more = {}) {
   fs::create_directories(folder);
-  const nlohmann::json config = {{"model_type", "llama"},
-                                 {"architectures", {"LlamaForCausalLM"}},
-                                 {"hidden_size", 32},
-                                 {"intermediate_size", 48},
-                                 {"num_hidden_layers", 2},
-                                 {"num_attention_heads", 4},
-                                 {"num_key_value_heads", 2},
-                                 {"vocab_size", kVocab},
-                                 {"rms_norm_eps", 1e-5},
-                                 {"rope_theta", 10000.0},
-                                 {"tie_word_embeddings", true},
-                                 {"torch_dtype", "float32"},
-                                 {"use_cache", true}};
+  nlohmann::json config = {{"model_type", "llama"},
+                           {"architectures", {"LlamaForCausalLM"}},
+                           {"hidden_size", 32},
+                           {"intermediate_size", 48},
+                           {"num_hidden_layers", 2},
+                           {"num_attention_heads", 4},
+                           {"num_key_value_heads", 2},
+                           {"vocab_size", kVocab},
+                           {"rms_norm_eps", 1e-5},
+                           {"rope_theta", 10000.0},
+                           {"tie_word_embeddings", true},
+                           {"torch_dtype", "float32"},
+                           {"use_cache", true}};
+  if (!more.is_null()) config.update(more);
   write_file(folder / "config.json", config.dump());
   write_file(folder / "tokenizer.json", small_tokenizer_json().dump());
   write_file(folder / "tokenizer_config.json", R"({"eos_token": "<|im_end|>"})");

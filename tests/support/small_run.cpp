@@ -6,6 +6,7 @@
 #include "base/random.h"
 #include "data/sampler.h"
 #include "files/page_file.h"
+#include "model/known_models.h"
 #include "numeric/bfloat16.h"
 
 namespace cairn::test {
@@ -38,6 +39,46 @@ Example make_example(Dice& dice, int64_t vocab, int64_t longest) {
     example.labels.push_back(t < prompt ? kIgnored : id);
   }
   return example;
+}
+
+// The traits of a family, one or several, as families have them.
+void draw_family(Dice& dice, ModelConfig& config) {
+  const auto draw_windows = [&](int64_t every) {
+    for (int64_t layer = 0; layer < config.num_layers; ++layer)
+      config.windows.push_back((layer + 1) % every == 0 ? 0 : 5 + dice.below(20));
+  };
+  switch (dice.below(7)) {
+    case 0:
+      config.qkv_bias = true;
+      config.output_bias = config.mlp_bias = dice.below(2) == 0;
+      break;
+    case 1:
+      config.head_norms = true;
+      break;
+    case 2:
+    case 3:
+      config.norm_offset = 1;
+      config.output_norms = config.scales_embedding = true;
+      config.gate = GateKind::gelu;
+      config.query_scalar = 10;
+      draw_windows(2);
+      if (dice.below(2) == 0) {
+        config.attention_softcap = 20;
+        config.logit_softcap = 5;
+      } else {
+        config.head_norms = true;
+        config.local_rope_theta = 100;
+      }
+      break;
+    case 4:
+      config.fused_projections = true;
+      config.intermediate += config.intermediate % 2;  // a slice of codes begins at a whole byte
+      config.rotary_dim = config.head_dim / 4 * 2;
+      draw_windows(config.num_layers + 1);
+      break;
+    default:
+      break;
+  }
 }
 
 void choose_lora_options(Dice& dice, LoraSpec& lora) {
@@ -95,7 +136,31 @@ ModelConfig make_small_config(uint64_t seed) {
   config.num_layers = 1 + dice.below(4);
   config.vocab = dice.pick<int64_t>({50, 97, 256});
   config.tied_embeddings = dice.below(2) == 0;
-  if (dice.below(3) == 0) config.rope_scaling = RopeScaling{8, 1, 4, 16};
+  if (dice.below(3) == 0) {
+    config.rope_scaling.emplace();
+    config.rope_scaling->kind = RopeKind::llama3;
+    config.rope_scaling->factor = 8;
+    config.rope_scaling->original_max_position = 16;
+  }
+  draw_family(dice, config);
+  return config;
+}
+
+ModelConfig make_family_config(std::string_view known_name) {
+  ModelConfig config = *find_known_model(known_name);
+  config.hidden = 320;
+  config.intermediate = 640;
+  config.num_layers = 3;
+  config.num_heads = 4;
+  config.num_kv_heads = 2;
+  if (config.rotary_dim != config.head_dim)
+    config.rotary_dim = 48;
+  else
+    config.rotary_dim = 64;
+  config.head_dim = 64;
+  config.vocab = 4096;
+  config.rope_scaling.reset();
+  for (int64_t& window : config.windows) window = std::min<int64_t>(window, 40);
   return config;
 }
 
@@ -142,7 +207,10 @@ SmallRun make_small_run(uint64_t seed) {
     LoraSpec lora;
     lora.rank = dice.pick<int64_t>({1, 4, 8, 16});
     lora.alpha = 2 * static_cast<double>(lora.rank);
-    if (dice.below(3) == 0) lora.targets = {"q_proj", "v_proj"};
+    const bool fused = run.spec.model.config.fused_projections;
+    if (dice.below(3) == 0)
+      lora.targets = fused ? std::vector<std::string>{"qkv_proj"}
+                           : std::vector<std::string>{"q_proj", "v_proj"};
     if (dice.below(4) == 0) lora.targets = {"down_proj"};
     run.spec.model.lora = lora;
   }

@@ -21,11 +21,13 @@ struct SmallRun {
 // So little that the states of most small runs do not fit.
 inline constexpr int64_t kSmallPageResident = 160 * kKiB;
 
-// Every choice (LoRA or full, precision, checkpointing, attention, shapes, ragged lengths, tied
-// head, accumulation, optimizer) is a function of the seed.
+// Every choice (family, LoRA or full, precision, checkpointing, attention, shapes, ragged lengths,
+// tied head, accumulation, optimizer) is a function of the seed.
 SmallRun make_small_run(uint64_t seed);
 // The shape alone, tiny but ragged.
 ModelConfig make_small_config(uint64_t seed);
+// The traits of a well-known model on a shape of three blocks: hidden 320, 4 heads of 64.
+ModelConfig make_family_config(std::string_view known_name);
 // A run of that shape whose micro-batches are packed rows, drawn by a sampler that also says the
 // capacity.
 SmallRun make_packed_run(uint64_t seed);

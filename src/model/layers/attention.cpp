@@ -1,6 +1,6 @@
 #include "model/layers/attention.h"
 
-#include <cmath>
+#include <utility>
 
 #include "ops/attention.h"
 #include "ops/rope.h"
@@ -14,7 +14,9 @@ Attention SelfAttention::attention_of(const Pass& pass, ConstView q, ConstView k
           .v = v,
           .cu_queries = pass.cu_segments,
           .cu_keys = pass.cu_segments,
-          .scale = 1.0f / std::sqrt(static_cast<float>(head_dim))};
+          .scale = scale,
+          .softcap = softcap,
+          .window = window};
 }
 
 Attention SelfAttention::attention_of(const Pass& pass, const AttentionSaved& saved) const {
@@ -24,7 +26,7 @@ Attention SelfAttention::attention_of(const Pass& pass, const AttentionSaved& sa
 }
 
 void SelfAttention::attend(const Pass& pass, AttentionSaved& saved) const {
-  saved.out = pass.make_activation("out", query.weight->shape[0]);
+  saved.out = pass.make_activation("out", query.out());
   const Attention attention = attention_of(pass, saved);
   const View out = pass.filled(saved.out).view_as(heads_shape(pass));
   if (kind == AttentionKind::materialised) {
@@ -56,19 +58,42 @@ void SelfAttention::normalize(const Pass& pass, ConstView x, AttentionSaved& sav
   norm.forward(pass.exec, x, pass.filled(saved.normed), pass.filled(saved.rstd));
 }
 
+void SelfAttention::rotate(const Pass& pass, bool inverse, View query_rows, View key_rows) const {
+  const ConstView table = is_local ? pass.local_rope_table : pass.rope_table;
+  ops::rope(pass.exec, pass.positions, table, inverse, query_rows.view_as(heads_shape(pass)));
+  ops::rope(pass.exec, pass.positions, table, inverse, key_rows.view_as(kv_shape(pass)));
+}
+
 void SelfAttention::project(const Pass& pass, AttentionSaved& saved) const {
-  const Exec& exec = pass.exec;
-  saved.query = pass.make_activation("query", query.weight->shape[0]);
-  saved.key = pass.make_activation("key", key.weight->shape[0]);
-  saved.value = pass.make_activation("value", value.weight->shape[0]);
+  Tensor& of_query = norms_heads() ? saved.raw_query.raw : saved.query;
+  Tensor& of_key = norms_heads() ? saved.raw_key.raw : saved.key;
+  of_query = pass.make_activation("query", query.out());
+  of_key = pass.make_activation("key", key.out());
+  saved.value = pass.make_activation("value", value.out());
   const View normed = pass.filled(saved.normed);
-  query.forward(pass, normed, pass.filled(saved.query));
-  key.forward(pass, normed, pass.filled(saved.key));
+  query.forward(pass, normed, pass.filled(of_query));
+  key.forward(pass, normed, pass.filled(of_key));
   value.forward(pass, normed, pass.filled(saved.value));
-  ops::rope(exec, pass.positions, pass.rope_table, false,
-            pass.filled(saved.query).view_as(heads_shape(pass)));
-  ops::rope(exec, pass.positions, pass.rope_table, false,
-            pass.filled(saved.key).view_as(kv_shape(pass)));
+}
+
+void SelfAttention::turn(const Pass& pass, AttentionSaved& saved) const {
+  if (norms_heads()) {
+    saved.query = pass.make_activation("normed query", query.out());
+    saved.key = pass.make_activation("normed key", key.out());
+    query_norm.forward(pass, saved.raw_query, pass.filled(saved.query));
+    key_norm.forward(pass, saved.raw_key, pass.filled(saved.key));
+  }
+  rotate(pass, false, pass.filled(saved.query), pass.filled(saved.key));
+}
+
+void SelfAttention::finish(const Pass& pass, ConstView x, AttentionSaved& saved, View y) const {
+  if (!output_norm) {
+    if (y) output.forward(pass, pass.filled(saved.out), y, x);
+    return;
+  }
+  saved.normed_output.projected = pass.make_activation("projected", x.columns());
+  output.forward(pass, pass.filled(saved.out), pass.filled(saved.normed_output.projected));
+  output_norm.forward(pass, x, saved.normed_output, y);
 }
 
 void SelfAttention::forward(const Pass& pass, ConstView x, AttentionSaved& saved, View y,
@@ -77,18 +102,26 @@ void SelfAttention::forward(const Pass& pass, ConstView x, AttentionSaved& saved
   normalize(pass, x, saved);
   project(pass, saved);
   if (!reads_normed_trained() || dropped.has(Member::attention_normed)) saved.normed.reset();
+  turn(pass, saved);
   attend(pass, saved);
-  if (dropped.has(Member::projections)) {
+  const bool drops = dropped.has(Member::projections);
+  if (drops || norms_heads()) {
     saved.query.reset();
     saved.key.reset();
+  }
+  if (drops) {
+    saved.raw_query = HeadNormSaved();
+    saved.raw_key = HeadNormSaved();
     saved.value.reset();
   }
-  if (y) output.forward(pass, pass.filled(saved.out), y, x);
+  finish(pass, x, saved, y);
 }
 
 void SelfAttention::restore(const Pass& pass, ConstView x, AttentionSaved& saved) const {
-  if (!saved.normed && (reads_normed_trained() || !saved.query)) normalize(pass, x, saved);
-  if (!saved.query) project(pass, saved);
+  const bool products = has_products(saved);
+  if (!saved.normed && (reads_normed_trained() || !products)) normalize(pass, x, saved);
+  if (!products) project(pass, saved);
+  if (!products || norms_heads()) turn(pass, saved);
   if (!reads_normed_trained()) saved.normed.reset();
 }
 
@@ -96,29 +129,39 @@ void SelfAttention::forward_cached(const Pass& pass, ConstView x, KvCache& cache
                                    ConstView cu_keys, View y) const {
   const Exec& exec = pass.exec;
   const Ledger::Scope scope(exec.arena.ledger(), "attention");
-  Tensor rstd = pass.make_statistic("rstd", 1);
-  Tensor normed = pass.make_activation("normed", x.columns());
-  Tensor query_rows = pass.make_activation("query", query.weight->shape[0]);
-  Tensor out = pass.make_activation("out", query.weight->shape[0]);
-  Tensor log_sum_exp = pass.make_statistic("log sum exp", num_heads);
+  AttentionSaved saved;
+  normalize(pass, x, saved);
+  const View normed = pass.filled(saved.normed);
 
   const int64_t tokens = pass.tokens();
   const View k = cache.view_next_keys(layer, tokens);
   const View v = cache.view_next_values(layer, tokens);
-  norm.forward(exec, x, pass.filled(normed), pass.filled(rstd));
-  query.forward(pass, pass.filled(normed), pass.filled(query_rows));
-  key.forward(pass, pass.filled(normed), k.view_as({tokens, num_kv_heads * head_dim}));
-  value.forward(pass, pass.filled(normed), v.view_as({tokens, num_kv_heads * head_dim}));
+  const View key_rows = k.view_as({tokens, key.out()});
+  saved.query = pass.make_activation("query", query.out());
+  const View query_rows = pass.filled(saved.query);
+  if (norms_heads()) {
+    saved.raw_query.raw = pass.make_activation("raw query", query.out());
+    saved.raw_key.raw = pass.make_activation("raw key", key.out());
+    query.forward(pass, normed, pass.filled(saved.raw_query.raw));
+    key.forward(pass, normed, pass.filled(saved.raw_key.raw));
+    query_norm.forward(pass, saved.raw_query, query_rows);
+    key_norm.forward(pass, saved.raw_key, key_rows);
+  } else {
+    query.forward(pass, normed, query_rows);
+    key.forward(pass, normed, key_rows);
+  }
+  value.forward(pass, normed, v.view_as({tokens, value.out()}));
+  rotate(pass, false, query_rows, key_rows);
 
-  const View q = pass.filled(query_rows).view_as(heads_shape(pass));
-  ops::rope(exec, pass.positions, pass.rope_table, false, q);
-  ops::rope(exec, pass.positions, pass.rope_table, false, k);
+  saved.out = pass.make_activation("out", query.out());
+  saved.log_sum_exp = pass.make_statistic("log sum exp", num_heads);
   Attention attention =
-      attention_of(pass, q, cache.view_keys(layer, tokens), cache.view_values(layer, tokens));
+      attention_of(pass, query_rows.view_as(heads_shape(pass)), cache.view_keys(layer, tokens),
+                   cache.view_values(layer, tokens));
   attention.cu_keys = cu_keys;
-  ops::attention_forward(exec, attention, pass.filled(out).view_as(heads_shape(pass)),
-                         pass.filled(log_sum_exp));
-  output.forward(pass, pass.filled(out), y, x);
+  ops::attention_forward(exec, attention, pass.filled(saved.out).view_as(heads_shape(pass)),
+                         pass.filled(saved.log_sum_exp));
+  finish(pass, x, saved, y);
 }
 
 void SelfAttention::backward(const Pass& pass, ConstView x, AttentionSaved& saved, View d,
@@ -126,17 +169,21 @@ void SelfAttention::backward(const Pass& pass, ConstView x, AttentionSaved& save
   const Exec& exec = pass.exec;
   const Ledger::Scope scope(exec.arena.ledger(), "attention");
   restore(pass, x, saved);
-  Tensor d_query = pass.make_gradient("d query", query.weight->shape[0]);
-  Tensor d_key = pass.make_gradient("d key", key.weight->shape[0]);
-  Tensor d_value = pass.make_gradient("d value", value.weight->shape[0]);
-  const View dq = pass.filled(d_query), dk = pass.filled(d_key), dv = pass.filled(d_value);
+  Tensor d_query = pass.make_gradient("d query", query.out());
+  Tensor d_key = pass.make_gradient("d key", key.out());
+  Tensor d_value = pass.make_gradient("d value", value.out());
   {
-    Tensor d_out = pass.make_gradient("d out", query.weight->shape[0]);
-    output.backward_input(pass, d, pass.filled(d_out), false);
-    output.backward_parameters(pass, d, pass.filled(saved.out));
+    Tensor d_projected;
+    if (output_norm) d_projected = output_norm.backward(pass, saved.normed_output, d);
+    const View d_y = output_norm ? pass.filled(d_projected) : d;
+    Tensor d_out = pass.make_gradient("d out", query.out());
+    output.backward_input(pass, d_y, pass.filled(d_out), false);
+    output.backward_parameters(pass, d_y, pass.filled(saved.out));
+    d_projected.reset();
     attend_backward(pass, saved, pass.filled(d_out).view_as(heads_shape(pass)),
-                    dq.view_as(heads_shape(pass)), dk.view_as(kv_shape(pass)),
-                    dv.view_as(kv_shape(pass)));
+                    pass.filled(d_query).view_as(heads_shape(pass)),
+                    pass.filled(d_key).view_as(kv_shape(pass)),
+                    pass.filled(d_value).view_as(kv_shape(pass)));
   }
   saved.query.reset();
   saved.key.reset();
@@ -145,8 +192,12 @@ void SelfAttention::backward(const Pass& pass, ConstView x, AttentionSaved& save
   saved.log_sum_exp.reset();
   saved.probabilities.reset();
 
-  ops::rope(exec, pass.positions, pass.rope_table, true, dq.view_as(heads_shape(pass)));
-  ops::rope(exec, pass.positions, pass.rope_table, true, dk.view_as(kv_shape(pass)));
+  rotate(pass, true, pass.filled(d_query), pass.filled(d_key));
+  if (norms_heads()) {
+    query_norm.backward(pass, saved.raw_query, d_query);
+    key_norm.backward(pass, saved.raw_key, d_key);
+  }
+  const View dq = pass.filled(d_query), dk = pass.filled(d_key), dv = pass.filled(d_value);
   if (reads_normed_trained()) {
     const ConstView normed = pass.filled(saved.normed);
     query.backward_parameters(pass, dq, normed);

@@ -1,13 +1,15 @@
-// SelfAttention: norm, query/key/value products, rotary positions, exact attention, output product,
-// residual. Tiled attention never has more than a tile of scores; the materialised one keeps every
-// head's probabilities, and is there to be measured against.
+// SelfAttention: norm, query/key/value products, norms of heads, rotary positions, exact attention,
+// output product, its norm, residual; what a family lacks is left out. Tiled attention never has
+// more than a tile of scores; the materialised one keeps every head's probabilities, and is there
+// to be measured against.
 #pragma once
 
 #include "model/checkpoint_policy.h"
 #include "model/config.h"
 #include "model/kv_cache.h"
+#include "model/layers/head_norm.h"
 #include "model/layers/linear.h"
-#include "model/layers/rms_norm.h"
+#include "model/layers/output_norm.h"
 
 namespace cairn {
 
@@ -15,24 +17,31 @@ enum class AttentionKind : uint8_t { flash, materialised };
 
 // What forward leaves for backward; T is the capacity in tokens.
 struct AttentionSaved {
-  Tensor rstd;           // [T, 1] f32
-  Tensor normed;         // [T, hidden], only if a product that reads it is trained
-  Tensor query;          // [T, heads * head_dim], rotated
-  Tensor key;            // [T, kv_heads * head_dim], rotated
+  Tensor rstd;                       // [T, 1] f32
+  Tensor normed;                     // [T, hidden], only if a product that reads it is trained
+  HeadNormSaved raw_query, raw_key;  // only if heads are normed
+  Tensor query;          // [T, heads * head_dim], rotated; with normed heads only while in use
+  Tensor key;            // [T, kv_heads * head_dim], as query
   Tensor value;          // [T, kv_heads * head_dim]
   Tensor out;            // [T, heads * head_dim]
   Tensor log_sum_exp;    // [T, heads] f32, flash only
   Tensor probabilities;  // [T, heads * longest_segment], materialised only
+  OutputNormSaved normed_output;  // only if the output is normed
 };
 
 struct SelfAttention {
   RmsNorm norm;
   Linear query, key, value, output;
+  HeadNorm query_norm, key_norm;
+  OutputNorm output_norm;
   int64_t num_heads = 0, num_kv_heads = 0, head_dim = 0;
+  float scale = 1, softcap = 0;               // of the scores; softcap 0: none
+  int64_t window = 0;                         // keys that a query sees, its own included; 0: all
+  bool is_local = false;                      // turns by the local rotary table
   AttentionKind kind = AttentionKind::flash;  // in training; generation is always flash
 
-  // y [tokens, hidden] = x + attention(norm(x)). Members in `dropped` are not left behind: backward
-  // computes them again.
+  // y [tokens, hidden] = x + norm(attention(norm(x))). Members in `dropped` are not left behind:
+  // backward computes them again.
   void forward(const Pass& pass, ConstView x, AttentionSaved& saved, View y,
                MemberSet dropped = {}) const;
   // The same over a cache: the batch is the continuation of one sequence. cu_keys [2] i32.
@@ -47,6 +56,14 @@ struct SelfAttention {
   bool reads_normed_trained() const { return query.trains() || key.trains() || value.trains(); }
   void normalize(const Pass& pass, ConstView x, AttentionSaved& saved) const;
   void project(const Pass& pass, AttentionSaved& saved) const;
+  // Queries and keys from what the products gave: norms of heads, rotary positions.
+  void turn(const Pass& pass, AttentionSaved& saved) const;
+  void rotate(const Pass& pass, bool inverse, View query_rows, View key_rows) const;
+  bool norms_heads() const { return bool(query_norm); }
+  bool has_products(const AttentionSaved& saved) const {
+    return bool(norms_heads() ? saved.raw_query.raw : saved.query);
+  }
+  void finish(const Pass& pass, ConstView x, AttentionSaved& saved, View y) const;
   // Computes again what forward dropped and backward reads.
   void restore(const Pass& pass, ConstView x, AttentionSaved& saved) const;
   Shape heads_shape(const Pass& pass) const { return {pass.tokens(), num_heads, head_dim}; }

@@ -5,6 +5,7 @@
 #include "ops/dropout.h"
 #include "ops/gemm.h"
 #include "ops/moving.h"
+#include "ops/sum_rows.h"
 
 namespace cairn {
 namespace {
@@ -39,36 +40,46 @@ Tensor make_piece(const Pass& pass, std::string_view label, DType dtype, int64_t
 
 }  // namespace
 
+QuantState Linear::quant() const {
+  QuantState quant = weight->quant;
+  quant.first = first * in();
+  return quant;
+}
+
 LowRank Linear::fold(const Pass& pass) const {
   if (!lora_a || drops(pass)) return {};
-  return {.up = lora_b->value, .down = lora_a->value, .scale = lora_scale};
+  return {.up = slice(lora_b->value), .down = lora_a->value, .scale = lora_scale};
 }
 
 void Linear::forward(const Pass& pass, ConstView x, View y, ConstView residual) const {
   ops::gemm(pass.exec, {.a = x,
-                        .b = weight->value,
+                        .b = slice(weight->value),
                         .c = y,
                         .transpose_b = true,
-                        .residual = residual,
+                        .residual = bias ? ConstView() : residual,
+                        .bias = bias ? bias->value : View(),
                         .fold = fold(pass),
-                        .quant = weight->quant});
+                        .quant = quant()});
+  if (bias && residual) ops::add(pass.exec, residual, y);
   if (drops(pass)) add_pair(pass, x, y);
 }
 
 void Linear::backward_input(const Pass& pass, ConstView d_y, View d_x, bool accumulate) const {
   ops::gemm(pass.exec, {.a = d_y,
-                        .b = weight->value,
+                        .b = slice(weight->value),
                         .c = d_x,
                         .beta = accumulate ? 1.0f : 0.0f,
                         .fold = fold(pass),
-                        .quant = weight->quant});
+                        .quant = quant()});
   if (drops(pass)) add_pair_to_input(pass, d_y, d_x);
 }
 
 void Linear::backward_parameters(const Pass& pass, ConstView d_y, ConstView x) const {
   if (weight->trainable)
-    ops::gemm(pass.exec,
-              {.a = d_y, .b = x, .c = weight->gradient.view(), .transpose_a = true, .beta = 1});
+    ops::gemm(
+        pass.exec,
+        {.a = d_y, .b = x, .c = slice(weight->gradient.view()), .transpose_a = true, .beta = 1});
+  if (bias && bias->trainable) ops::sum_rows(pass.exec, d_y, bias->gradient.view());
   if (!lora_a || !lora_a->trainable) return;
   if (!drops(pass)) return add_pair_gradients(pass, d_y, x);
   Tensor dropped = make_piece(pass, "dropped input", x.dtype(), x.columns());
@@ -89,7 +100,7 @@ void Linear::add_pair(const Pass& pass, ConstView x, View y) const {
     ops::dropout(exec, piece.dropout, x.view_rows(piece.begin, piece.rows), now);
     ops::gemm(exec, {.a = now, .b = lora_a->value, .c = low_rows, .transpose_b = true});
     ops::gemm(exec, {.a = low_rows,
-                     .b = lora_b->value,
+                     .b = slice(lora_b->value),
                      .c = y.view_rows(piece.begin, piece.rows),
                      .transpose_b = true,
                      .alpha = pair_scale(pass),
@@ -104,8 +115,9 @@ void Linear::add_pair_to_input(const Pass& pass, ConstView d_y, View d_x) const 
   Tensor low = make_piece(pass, "low rank", DType::f32, lora_a->shape[0]);
   for_each_piece(pass, {.rate = dropout, .stream = dropout_stream}, [&](const Piece& piece) {
     const View now = spread.view_rows(piece.rows), low_rows = low.view_rows(piece.rows);
-    ops::gemm(exec,
-              {.a = d_y.view_rows(piece.begin, piece.rows), .b = lora_b->value, .c = low_rows});
+    ops::gemm(
+        exec,
+        {.a = d_y.view_rows(piece.begin, piece.rows), .b = slice(lora_b->value), .c = low_rows});
     ops::gemm(exec, {.a = low_rows, .b = lora_a->value, .c = now, .alpha = pair_scale(pass)});
     ops::dropout(exec, piece.dropout, now, now);
     ops::add(exec, now, d_x.view_rows(piece.begin, piece.rows));
@@ -122,11 +134,11 @@ void Linear::add_pair_gradients(const Pass& pass, ConstView d_y, ConstView x) co
   ops::gemm(exec, {.a = x, .b = lora_a->value, .c = low_rows, .transpose_b = true});
   ops::gemm(exec, {.a = d_y,
                    .b = low_rows,
-                   .c = lora_b->gradient.view(),
+                   .c = slice(lora_b->gradient.view()),
                    .transpose_a = true,
                    .alpha = pair_scale(pass),
                    .beta = 1});
-  ops::gemm(exec, {.a = d_y, .b = lora_b->value, .c = low_rows});
+  ops::gemm(exec, {.a = d_y, .b = slice(lora_b->value), .c = low_rows});
   ops::gemm(exec, {.a = low_rows,
                    .b = x,
                    .c = lora_a->gradient.view(),

@@ -6,6 +6,7 @@
 #include "base/bytes.h"
 #include "ops/cross_entropy.h"
 #include "ops/moving.h"
+#include "ops/softcap.h"
 
 namespace cairn {
 namespace {
@@ -47,8 +48,9 @@ double LossHead::chunks(const Pass& pass, ConstView normed, float scale, View d_
     const ConstView x = normed.view_rows(begin, count);
     const View now = logits.view_rows(count);
     vocabulary.forward(pass, x, now);
+    if (softcap > 0) ops::softcap(exec, softcap, now);
     ops::cross_entropy(exec, pass.labels.view_rows(begin, count), scale,
-                       d_normed || vocabulary_gradient, now, row_loss.view_rows(count));
+                       d_normed || vocabulary_gradient, now, row_loss.view_rows(count), softcap);
     loss += sum_on_host(exec, row_loss.view_rows(count));
     if (d_normed) vocabulary.backward_input(pass, now, d_normed.view_rows(begin, count), false);
     if (vocabulary_gradient) vocabulary.backward_parameters(pass, now, x);
@@ -99,6 +101,7 @@ void LossHead::logits(const Pass& pass, ConstView hidden, View out) const {
       exec.make(Account::workspace, "normed", pass.activation, {hidden.rows(), hidden.columns()});
   norm.forward(exec, hidden, normed.view(), rstd.view());
   vocabulary.forward(pass, normed.view(), out);
+  if (softcap > 0) ops::softcap(exec, softcap, out);
 }
 
 }  // namespace cairn

@@ -11,6 +11,7 @@ struct LossHead {
   RmsNorm norm;
   Linear vocabulary;       // [vocab, hidden], the embedding's own weight when tied
   int64_t chunk_rows = 0;  // rows whose logits exist at a time
+  float softcap = 0;       // of the logits; 0: none
 
   // The sum over labelled rows of the cross-entropy of `hidden` [tokens, hidden]. With d_hidden
   // [tokens, hidden] f32, which is overwritten, its gradient times `scale`, and the parameters'

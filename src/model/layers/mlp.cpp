@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ops/geglu.h"
 #include "ops/swiglu.h"
 
 namespace cairn {
@@ -61,7 +62,7 @@ void Mlp::normalize(const Pass& pass, ConstView x, MlpSaved& saved) const {
 }
 
 void Mlp::expand(const Pass& pass, MlpSaved& saved) const {
-  const int64_t intermediate = gate.weight->shape[0];
+  const int64_t intermediate = gate.out();
   saved.gate = pass.make_activation("gate", intermediate);
   saved.up = pass.make_activation("up", intermediate);
   gate.forward(pass, pass.filled(saved.normed), pass.filled(saved.gate));
@@ -69,9 +70,25 @@ void Mlp::expand(const Pass& pass, MlpSaved& saved) const {
 }
 
 void Mlp::multiply(const Pass& pass, MlpSaved& saved) const {
-  saved.gated = pass.make_activation("gated", gate.weight->shape[0]);
-  ops::swiglu_forward(pass.exec, pass.filled(saved.gate), pass.filled(saved.up),
-                      pass.filled(saved.gated));
+  saved.gated = pass.make_activation("gated", gate.out());
+  const auto gate_up = gate_kind == GateKind::silu ? ops::swiglu_forward : ops::geglu_forward;
+  gate_up(pass.exec, pass.filled(saved.gate), pass.filled(saved.up), pass.filled(saved.gated));
+}
+
+// d_up is the gradient of gated on entry.
+void Mlp::multiply_backward(const Pass& pass, const MlpSaved& saved, View d_gate, View d_up) const {
+  const auto of_gate_up = gate_kind == GateKind::silu ? ops::swiglu_backward : ops::geglu_backward;
+  of_gate_up(pass.exec, d_up, pass.filled(saved.gate), pass.filled(saved.up), d_gate, d_up);
+}
+
+void Mlp::finish(const Pass& pass, ConstView x, MlpSaved& saved, View y) const {
+  if (!output_norm) {
+    if (y) down.forward(pass, pass.filled(saved.gated), y, x);
+    return;
+  }
+  saved.normed_output.projected = pass.make_activation("projected", x.columns());
+  down.forward(pass, pass.filled(saved.gated), pass.filled(saved.normed_output.projected));
+  output_norm.forward(pass, x, saved.normed_output, y);
 }
 
 void Mlp::forward_rows(const Pass& pass, ConstView x, MlpSaved& saved, View y,
@@ -79,8 +96,8 @@ void Mlp::forward_rows(const Pass& pass, ConstView x, MlpSaved& saved, View y,
   normalize(pass, x, saved);
   expand(pass, saved);
   if (!reads_normed_trained() || dropped.has(Member::mlp_normed)) saved.normed.reset();
-  if (y || down.trains()) multiply(pass, saved);
-  if (y) down.forward(pass, pass.filled(saved.gated), y, x);
+  if (y || down.trains() || output_norm) multiply(pass, saved);
+  finish(pass, x, saved, y);
   if (!down.trains() || dropped.has(Member::gated)) saved.gated.reset();
   if (!dropped.has(Member::gate_and_up)) return;
   saved.gate.reset();
@@ -96,18 +113,21 @@ void Mlp::restore(const Pass& pass, ConstView x, MlpSaved& saved) const {
 
 void Mlp::backward_rows(const Pass& pass, ConstView x, MlpSaved& saved, View d) const {
   const Exec& exec = pass.exec;
-  const int64_t intermediate = gate.weight->shape[0];
+  const int64_t intermediate = gate.out();
   restore(pass, x, saved);
+  Tensor d_projected;
+  if (output_norm) d_projected = output_norm.backward(pass, saved.normed_output, d);
+  const View d_y = output_norm ? pass.filled(d_projected) : d;
   if (down.trains()) {
-    down.backward_parameters(pass, d, pass.filled(saved.gated));
+    down.backward_parameters(pass, d_y, pass.filled(saved.gated));
     saved.gated.reset();
   }
   Tensor d_up = pass.make_gradient("d up", intermediate);
   Tensor d_gate = pass.make_gradient("d gate", intermediate);
   const View up_rows = pass.filled(d_up), gate_rows = pass.filled(d_gate);
-  down.backward_input(pass, d, up_rows, false);  // the gradient of gated, turned into d_up in place
-  ops::swiglu_backward(exec, up_rows, pass.filled(saved.gate), pass.filled(saved.up), gate_rows,
-                       up_rows);
+  down.backward_input(pass, d_y, up_rows, false);  // of gated, turned into d_up in place
+  d_projected.reset();
+  multiply_backward(pass, saved, gate_rows, up_rows);
   saved.gate.reset();
   saved.up.reset();
 

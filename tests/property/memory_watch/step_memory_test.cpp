@@ -107,6 +107,61 @@ TEST(StepMemory, nothing_allocates_over_64_kib_during_a_step) {
     }
 }
 
+// What sets a family apart takes its memory from the arena too.
+TEST(StepMemory, nothing_allocates_over_64_kib_in_any_family) {
+  const auto backend = open_backend("cpu", 2);
+  warm_up(*backend);
+  for (const char* name :
+       {"mistral-7b-v0.1", "qwen2.5-7b", "qwen3-8b", "gemma-2-9b", "gemma-3-1b", "phi-4-mini"})
+    for (const bool lora : {true, false})
+      for (const Way& way : {kWays[0], kWays[1]}) {
+        SCOPED_TRACE(std::string(name) + " " + way.policy);
+        const ModelConfig config = make_family_config(name);
+        const std::vector<Batch> step = make_batches(7, config.vocab, 2, 3, 150);
+        SmallRun run;
+        run.spec = make_lora_spec(config, step[0]);
+        if (!lora) run.spec.model.lora.reset();
+        set_way(run.spec, way);
+        run.steps = {step};
+        set_capacity(run);
+        const Rehearsal rehearsal = rehearse(run.spec, 2, backend->profile());
+        Ledger ledger;
+        Arena arena(backend->device(), ledger, rehearsal.layout);
+        PageFile pages(std::filesystem::temp_directory_path());
+        Trainer trainer(*backend, arena, run.spec, &pages);
+        trainer.load({});
+        testing::begin_malloc_watch();
+        for (int i = 0; i < 2; ++i) trainer.step(step, 1e-3);
+        const testing::MallocReport report = testing::end_malloc_watch();
+        EXPECT_EQ(report.large_allocations, 0) << report.to_string();
+        EXPECT_EQ(ledger.snapshot().peaks_of_accounts(), rehearsal.snapshot.peaks_of_accounts());
+      }
+}
+
+// The process is the arena and what it was before, whatever the family.
+TEST(StepMemory, resident_size_is_arena_and_runtime_in_every_family) {
+  const auto backend = open_backend("cpu", 0);
+  warm_up(*backend);
+  for (const char* name :
+       {"mistral-7b-v0.1", "qwen2.5-7b", "qwen3-8b", "gemma-2-9b", "gemma-3-1b", "phi-4-mini"}) {
+    SCOPED_TRACE(name);
+    const ModelConfig config = make_family_config(name);
+    const std::vector<Batch> batches = make_batches(5, config.vocab, 1, 8, 512);
+    TrainSpec spec = make_lora_spec(config, batches[0]);
+    const Rehearsal rehearsal = rehearse(spec, 1, backend->profile());
+    const int64_t runtime = resident_bytes();
+    ASSERT_TRUE(reset_peak_resident());
+    Ledger ledger;
+    Arena arena(backend->device(), ledger, rehearsal.layout);
+    arena.prefault();
+    Trainer trainer(*backend, arena, spec);
+    trainer.load({});
+    trainer.step(batches, 1e-3);
+    const int64_t off = peak_resident_bytes() - rehearsal.arena_bytes() - runtime;
+    EXPECT_LE(std::llabs(off), rehearsal.arena_bytes() * 3 / 100 + kMiB) << off;
+  }
+}
+
 // Four blocks of SmolLM2's shape on 1,024 tokens: activations are most of the arena.
 TEST(StepMemory, resident_size_is_arena_and_runtime_under_every_policy_and_attention) {
   ModelConfig config = *find_known_model("smollm2-135m");
