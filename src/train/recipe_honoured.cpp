@@ -41,8 +41,10 @@ std::vector<RecipeKey> model_keys() {
   const auto model = &Recipe::model;
   return {honoured("model_name_or_path", model, &ModelRecipe::model_name_or_path, not_empty()),
           honoured("adapter_name_or_path", model, &ModelRecipe::adapter_name_or_path, not_empty()),
-          honoured("flash_attn", model, &ModelRecipe::flash_attn), attn_implementation_key(),
-          honoured("upcast_layernorm", model, &ModelRecipe::upcast_layernorm)};
+          honoured("flash_attn", model, &ModelRecipe::flash_attn),
+          attn_implementation_key(),
+          honoured("upcast_layernorm", model, &ModelRecipe::upcast_layernorm),
+          honoured("rope_scaling", model, &ModelRecipe::rope_scaling)};
 }
 
 std::vector<RecipeKey> method_keys() {

@@ -20,7 +20,6 @@ std::vector<RecipeKey> model_keys() {
       refused("add_tokens", as_it_is),
       refused("add_special_tokens", as_it_is),
       refused("new_special_tokens_config", as_it_is),
-      refused("rope_scaling", "set it in the model's config.json"),
       refused_unless("shift_attn", false, "attention here is exact"),
       refused("mixture_of_depths", "use the model as it is"),
       refused("moe_aux_loss_coef", "use a dense model"),

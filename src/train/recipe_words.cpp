@@ -93,6 +93,16 @@ const EnumWords<StatePlace>& words_of(StatePlace) {
   return words;
 }
 
+const EnumWords<RopeKind>& words_of(RopeKind) {
+  static const EnumWords<RopeKind> words = {{{"linear", RopeKind::linear},
+                                             {"dynamic", RopeKind::dynamic},
+                                             {"yarn", RopeKind::yarn},
+                                             {"llama3", RopeKind::llama3}},
+                                            {"longrope"},
+                                            "longrope needs divisors that were trained"};
+  return words;
+}
+
 std::string_view name_of(Stage stage) { return word_for(stage); }
 std::string_view name_of(FinetuningType type) { return word_for(type); }
 std::string_view name_of(SchedulerType type) { return word_for(type); }

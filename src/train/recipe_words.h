@@ -36,6 +36,7 @@ const EnumWords<FlashAttention>& words_of(FlashAttention);
 const EnumWords<QuantizationMethod>& words_of(QuantizationMethod);
 const EnumWords<QuantizationType>& words_of(QuantizationType);
 const EnumWords<StatePlace>& words_of(StatePlace);
+const EnumWords<RopeKind>& words_of(RopeKind);
 
 // "linear, cosine, constant"
 template <typename E>

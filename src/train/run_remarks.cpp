@@ -11,6 +11,11 @@ std::string counted(int64_t count, std::string_view one, std::string_view many) 
   return fmt::format("{} {}", count, count == 1 ? one : many);
 }
 
+// Before any stretching.
+int64_t original_positions(const PreparedRun& run) {
+  return parse_model_config(run.files.config).max_position;
+}
+
 std::string packing_remark(const PreparedRun& run) {
   const std::vector<Row>& rows = run.sampler->rows();
   const int64_t capacity = run.recipe.data.cutoff_len;
@@ -69,6 +74,10 @@ std::vector<std::string> remarks_of(const PreparedRun& run, const ChatTemplate& 
   if (run.spec.capacity.longest_segment > run.spec.model.config.max_position)
     remarks.push_back(past_positions_remark("the longest sample", run.spec.capacity.longest_segment,
                                             run.spec.model.config));
+  if (run.recipe.model.rope_scaling && run.recipe.data.cutoff_len <= original_positions(run))
+    remarks.push_back(fmt::format(
+        "rope_scaling: without effect, since cutoff_len {} is within the {} positions of the model",
+        run.recipe.data.cutoff_len, original_positions(run)));
   if (run.recipe.data.packing) remarks.push_back(packing_remark(run));
   const std::vector<std::string> missing = chat_template.missing_markers(tokenizer);
   if (!missing.empty())
