@@ -34,7 +34,7 @@ TEST(StreamedWeightsRun, memory_does_not_grow_with_the_number_of_blocks) {
   const auto backend = open_backend("cpu", 2);
   SmallRun run = make_small_run(3);
   run.spec.model.lora = LoraSpec();
-  run.spec.model.lora->targets = {"q_proj"};
+  run.spec.model.lora->targets = {run.spec.model.config.product_names().front()};
   run.spec.model.quantisation.reset();
   run.spec.model.precision = TrainedPrecision::f32;
   run.spec.model.streams_weights = true;
