@@ -27,5 +27,6 @@ inline constexpr int kWrongInput = 2;
 inline constexpr int kDoesNotFit = 3;
 inline constexpr int kDamagedFile = 4;
 inline constexpr int kPeerFailed = 5;
+inline constexpr int kStopped = 75;  // by a signal, with what was trained saved
 
 }  // namespace cairn::program

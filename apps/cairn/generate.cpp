@@ -11,6 +11,7 @@
 #include "files/safetensors.h"
 #include "memory/machine.h"
 #include "model/adapter.h"
+#include "model/finite_weights.h"
 #include "model/generator.h"
 #include "model/load_quantised.h"
 #include "plan/rehearse.h"
@@ -74,6 +75,23 @@ void check(const Options& options) {
   if (options.top_k < 0) throw UserError("--top-k must not be below 0");
 }
 
+// What a prompt that gives no finite logits is answered with.
+[[noreturn]] void refuse_spoilt(const NotFinite& error, const ModelFiles& files,
+                                const TensorSource* adapter) {
+  for (const TensorSource* source :
+       {static_cast<const TensorSource*>(files.weights.get()), adapter})
+    if (source)
+      if (const auto name = find_not_finite(*source))
+        throw DamagedFile(fmt::format(
+            "{}: the tensor '{}' holds values that are no finite numbers, so there is no "
+            "answer; use a model or checkpoint without them",
+            source->path(), *name));
+  throw NotFinite(
+      fmt::format("{}: the weights are numbers, but too large to compute with; there is "
+                  "no answer",
+                  error.what()));
+}
+
 int run_generate(const Options& options) {
   check(options);
   const ModelFiles files = open_model(options.model);
@@ -101,16 +119,20 @@ int run_generate(const Options& options) {
   Arena arena(backend->device(), ledger, rehearsal.layout);
   Generator generator(*backend, arena, spec);
   generator.load(files.weights.get(), adapter.get());
-  if (!options.logits.empty()) return write_logits(generator, prompt, options);
   SamplingSpec sampling;
   sampling.greedy = options.temperature == 0;
   sampling.temperature = options.temperature;
   sampling.top_p = options.top_p;
   sampling.top_k = options.top_k;
   sampling.vocabulary = tokenizer.vocab_size();
-  const std::vector<int32_t> answer =
-      generator.generate(prompt, options.max_new_tokens, chat_template.stop_ids(tokenizer),
-                         sampling, static_cast<uint64_t>(options.seed));
+  std::vector<int32_t> answer;
+  try {
+    if (!options.logits.empty()) return write_logits(generator, prompt, options);
+    answer = generator.generate(prompt, options.max_new_tokens, chat_template.stop_ids(tokenizer),
+                                sampling, static_cast<uint64_t>(options.seed));
+  } catch (const NotFinite& error) {
+    refuse_spoilt(error, files, adapter.get());
+  }
   const std::string text = tokenizer.decode(answer, true);
   if (options.json)
     fmt::print("{}\n", nlohmann::ordered_json{{"text", text},

@@ -3,12 +3,63 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <cmath>
+#include <filesystem>
+#include <fstream>
 #include <iostream>
+#include <iterator>
 
 #include "files/atomic_file.h"
+#include "files/json_file.h"
+#include "stop_signal.h"
 
 namespace cairn::program {
 namespace {
+
+// Of a checkpoint: what the reporter counts.
+constexpr const char* kProgress = "progress.json";
+
+nlohmann::json to_json(const LossPoint& point) {
+  return nlohmann::json::array({point.step, point.loss});  // a loss that is not finite: null
+}
+
+LossPoint point_of(const nlohmann::json& json) {
+  return {json.at(0).get<int64_t>(), json.at(1).is_null() ? NAN : json.at(1).get<double>()};
+}
+
+nlohmann::json to_json(const LossSeries& series) {
+  const LossSeries::State& state = series.state();
+  nlohmann::json points = nlohmann::json::array();
+  for (const LossPoint& point : state.points) points.push_back(to_json(point));
+  return {{"points", points},
+          {"low", to_json(state.low)},
+          {"high", to_json(state.high)},
+          {"in_group", state.in_group},
+          {"group", state.group}};
+}
+
+LossSeries series_of(const nlohmann::json& json) {
+  LossSeries::State state;
+  for (const nlohmann::json& point : json.at("points")) state.points.push_back(point_of(point));
+  state.low = point_of(json.at("low"));
+  state.high = point_of(json.at("high"));
+  state.in_group = json.at("in_group").get<int64_t>();
+  state.group = json.at("group").get<int64_t>();
+  return LossSeries(std::move(state));
+}
+
+std::string text_of(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  return std::string(std::istreambuf_iterator<char>(in), {});
+}
+
+// The log's path. Where a run goes on, the lines of its checkpoint are all that the file holds:
+// later ones will be written again.
+std::string make_log(const PreparedRun& run) {
+  const std::string path = run.recipe.output.output_dir + "/" + kTrainerLog;
+  if (run.resume) write_text(path, text_of(run.resume->folder + "/" + kTrainerLog));
+  return path;
+}
 
 ProgressOptions progress_options(const Recipe& recipe, int64_t logging_steps) {
   ProgressOptions options;
@@ -41,11 +92,37 @@ StepReport report_of(const StepRecord& record, int64_t total_tokens) {
 
 }  // namespace
 
-RunReporter::RunReporter(const Recipe& recipe, int64_t total_steps)
-    : recipe_(recipe),
-      logging_steps_(resolve_steps(recipe.output.logging_steps, total_steps)),
-      progress_(std::cerr, progress_options(recipe, logging_steps_)),
-      log_(recipe.output.output_dir + "/" + kTrainerLog) {}
+RunReporter::RunReporter(const PreparedRun& run)
+    : recipe_(run.recipe),
+      logging_steps_(resolve_steps(run.recipe.output.logging_steps, run.sampler->steps())),
+      progress_(std::cerr, progress_options(run.recipe, logging_steps_)),
+      log_(make_log(run), run.resume.has_value()),
+      told_(told_before(run)) {}
+
+RunReporter::Told RunReporter::told_before(const PreparedRun& run) {
+  Told told;
+  // A checkpoint of a run that nobody watched has none.
+  if (!run.resume || !std::filesystem::exists(run.resume->folder + "/" + kProgress)) return told;
+  const nlohmann::json json = read_json_object(run.resume->folder + "/" + kProgress);
+  told.total_tokens = json.at("total_tokens").get<int64_t>();
+  told.loss_since_log = json.at("loss_since_log").get<double>();
+  told.steps_since_log = json.at("steps_since_log").get<int64_t>();
+  told.training = series_of(json.at("training"));
+  told.evaluation = series_of(json.at("evaluation"));
+  return told;
+}
+
+void RunReporter::save_state(const std::string& folder) {
+  write_text(folder + "/" + kTrainerLog, text_of(recipe_.output.output_dir + "/" + kTrainerLog));
+  const nlohmann::json json = {{"total_tokens", told_.total_tokens},
+                               {"loss_since_log", told_.loss_since_log},
+                               {"steps_since_log", told_.steps_since_log},
+                               {"training", to_json(told_.training)},
+                               {"evaluation", to_json(told_.evaluation)}};
+  write_text(folder + "/" + kProgress, json.dump() + "\n");
+}
+
+bool RunReporter::wants_stop() { return stop_was_asked(); }
 
 void RunReporter::on_loaded(const std::vector<std::string>& unused_tensors) {
   for (const std::string& name : unused_tensors)
@@ -54,27 +131,28 @@ void RunReporter::on_loaded(const std::vector<std::string>& unused_tensors) {
 
 // The log's loss is the mean since the line before it, as transformers writes it.
 void RunReporter::on_step(const StepRecord& record) {
-  total_tokens_ += record.outcome.tokens;
-  StepReport report = report_of(record, total_tokens_);
-  training_.add({report.step, report.loss});
-  if (report.eval_loss) evaluation_.add({report.step, *report.eval_loss});
+  told_.total_tokens += record.outcome.tokens;
+  StepReport report = report_of(record, told_.total_tokens);
+  told_.training.add({report.step, report.loss});
+  if (report.eval_loss) told_.evaluation.add({report.step, *report.eval_loss});
   progress_.report(report);
-  loss_since_log_ += record.outcome.loss;
-  ++steps_since_log_;
+  told_.loss_since_log += record.outcome.loss;
+  ++told_.steps_since_log;
   const bool first = record.step == 1 && recipe_.output.logging_first_step;
   if (!first && record.step % logging_steps_ != 0 && record.step != record.total_steps &&
       !record.eval_loss)
     return;
-  report.loss = loss_since_log_ / static_cast<double>(steps_since_log_);
-  loss_since_log_ = 0;
-  steps_since_log_ = 0;
+  report.loss = told_.loss_since_log / static_cast<double>(told_.steps_since_log);
+  told_.loss_since_log = 0;
+  told_.steps_since_log = 0;
   log_.write(report);
 }
 
 void RunReporter::finish() {
   progress_.end();
   if (!recipe_.output.plot_loss) return;
-  const LossCurve curve{recipe_.output.output_dir, training_.points(), evaluation_.points()};
+  const LossCurve curve{recipe_.output.output_dir, told_.training.points(),
+                        told_.evaluation.points()};
   write_text(recipe_.output.output_dir + "/" + kLossCurve, loss_curve_svg(curve));
 }
 

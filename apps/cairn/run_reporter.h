@@ -1,4 +1,5 @@
 // What a training run tells while it goes: the progress line, trainer_log.jsonl, the loss curve.
+// All of it goes on where it was when a run resumes.
 #pragma once
 
 #include <memory>
@@ -16,22 +17,32 @@ inline constexpr const char* kLossCurve = "training_loss.svg";
 
 class RunReporter : public TrainObserver {
  public:
-  RunReporter(const Recipe& recipe, int64_t total_steps);
+  explicit RunReporter(const PreparedRun& run);
 
   void on_loaded(const std::vector<std::string>& unused_tensors) override;
   void on_step(const StepRecord& record) override;
+  void on_remark(const std::string& remark) override { progress_.say("note: " + remark); }
+  void on_checkpoint(const std::string& folder) override { progress_.say("saved " + folder); }
+  void save_state(const std::string& folder) override;
+  bool wants_stop() override;
   // Ends the progress line, and writes training_loss.svg if the recipe asks for it.
   void finish();
 
  private:
+  // What it counts between two lines of the log, and the losses that it has seen.
+  struct Told {
+    int64_t total_tokens = 0;
+    double loss_since_log = 0;
+    int64_t steps_since_log = 0;
+    LossSeries training, evaluation;
+  };
+  static Told told_before(const PreparedRun& run);
+
   const Recipe& recipe_;
   int64_t logging_steps_;
   Progress progress_;
   TrainerLog log_;
-  LossSeries training_, evaluation_;
-  int64_t total_tokens_ = 0;
-  double loss_since_log_ = 0;
-  int64_t steps_since_log_ = 0;
+  Told told_;
 };
 
 }  // namespace cairn::program

@@ -1,5 +1,5 @@
 // cairn train: plans, checks the budget before any weight is read, runs, and shows what was
-// predicted beside what was measured.
+// predicted beside what was measured. A signal ends it after the step under way, with a checkpoint.
 #include <fmt/format.h>
 
 #include "backend/registry.h"
@@ -13,6 +13,7 @@
 #include "recipe_arguments.h"
 #include "report/accounts.h"
 #include "run_reporter.h"
+#include "stop_signal.h"
 #include "streams.h"
 
 namespace cairn::program {
@@ -81,6 +82,17 @@ void print_result(const Plan& plan, const Snapshot& measured, const RunSummary& 
   fmt::print("wrote {}\n", recipe.output.output_dir);
 }
 
+int tell_stop(const RunSummary& summary) {
+  if (summary.checkpoint.empty())
+    tell("cairn: stopped by a signal before the first step: run the same command again\n");
+  else
+    tell(
+        "cairn: stopped by a signal after step {}: saved {}; the same command with "
+        "resume_from_checkpoint={} goes on from there\n",
+        summary.steps, summary.checkpoint, summary.checkpoint);
+  return kStopped;
+}
+
 int run_train(const Options& options) {
   const Recipe recipe = options.recipe.read();
   check_asked(recipe);
@@ -88,6 +100,9 @@ int run_train(const Options& options) {
   print_remarks(run.remarks);
   const std::unique_ptr<FolderLock> lock =
       open_output_folder(run, {kResolvedRecipe, kLedger, kTrainerLog, kLossCurve});
+  if (run.resume) print_remarks(run.resume->remarks);
+  for (const std::string& path : run.outdated_checkpoints)
+    tell("note: {} is of an earlier run, and goes once this run has a checkpoint\n", path);
 
   const std::unique_ptr<Backend> backend =
       open_backend(recipe.memory.device, static_cast<int>(recipe.memory.threads));
@@ -104,14 +119,20 @@ int run_train(const Options& options) {
 
   Ledger ledger;
   ledger.set_budget(Place::device, budget - plan.runtime_bytes);
-  RunReporter reporter(recipe, run.sampler->steps());
+  RunReporter reporter(run);
+  stop_at_signals();
   RunSummary summary;
-  {
+  try {
     Arena arena(backend->device(), ledger, plan.rehearsal.layout);
     arena.prefault();
     summary = run_training(run, *backend, arena, reporter);
+  } catch (const NotFinite&) {
+    reporter.finish();
+    tell(accounts_table(ledger.snapshot()));
+    throw;
   }
   reporter.finish();
+  if (summary.stopped) return tell_stop(summary);
   const Snapshot measured = ledger.snapshot();
   write_text(recipe.output.output_dir + "/" + kLedger, ledger_json(plan, measured).dump(2) + "\n");
   print_result(plan, measured, summary, recipe);

@@ -29,13 +29,15 @@ struct TrainProgress {
 // throw ends the run and passes through.
 struct TrainCallbacks {
   std::function<void(const TrainProgress&)> on_step;
-  // True ends the run after this step, with what was learned so far saved to output_dir.
+  // True ends the run after this step with a checkpoint in output_dir, from which the recipe with
+  // resume_from_checkpoint: true goes on to the bit. Once true it must stay so.
   std::function<bool()> wants_stop;
 };
 
 struct TrainReport {
-  bool stopped = false;  // by wants_stop, before the last step
-  int64_t steps = 0;
+  bool stopped = false;    // by wants_stop, before the last step
+  std::string checkpoint;  // the last that a run can go on from; empty: none
+  int64_t steps = 0;       // made, by this run and those that it went on from
   double seconds = 0;
   double first_loss = 0, last_loss = 0;  // means over the first and the last few steps
   std::optional<double> eval_loss;       // after the last step

@@ -24,6 +24,11 @@ struct DeviceError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// A loss, a gradient or a logit is not a finite number (exit code 1).
+struct NotFinite : DeviceError {
+  using DeviceError::DeviceError;
+};
+
 // A peer or the network failed (exit code 5).
 struct CommError : std::runtime_error {
   using std::runtime_error::runtime_error;

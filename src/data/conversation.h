@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "data/example.h"
+
 namespace cairn {
 
 enum class Role { user, assistant };
@@ -19,6 +21,7 @@ struct Turn {
 struct Conversation {
   std::string system;  // empty: the template's default, if it has one
   std::vector<Turn> turns;
+  RowOrigin origin = {};
 
   bool operator==(const Conversation&) const = default;
 };

@@ -55,6 +55,7 @@ Loaded read_entry(const DatasetEntry& entry, std::optional<int64_t> most) {
       counts.string_encoded += record->string_encoded;
       FormattedRow row = formatted(record->value, entry);
       if (row.skipped.empty()) {
+        row.conversation.origin.record = counts.records;
         loaded.rows.push_back(std::move(row.conversation));
         ++counts.used;
       } else {
@@ -124,6 +125,7 @@ LoadedRows load_rows(const DatasetOptions& options) {
     Loaded loaded = read_entry(entry, entry.num_samples ? std::nullopt : options.max_samples);
     if (entry.num_samples) choose_rows(loaded, *entry.num_samples, options.seed, number);
     if (options.max_samples) keep_first(loaded, *options.max_samples);
+    for (Conversation& row : loaded.rows) row.origin.dataset = static_cast<int32_t>(number);
     std::move(loaded.rows.begin(), loaded.rows.end(), std::back_inserter(all.rows));
     all.counts.push_back(std::move(loaded.counts));
     ++number;
@@ -167,6 +169,7 @@ TokenizedRows tokenize(const std::vector<Conversation>& rows, const ChatTemplate
       continue;
     }
     tokenized.truncated += encoded.truncated;
+    encoded.example.origin = row.origin;
     tokenized.examples.push_back(std::move(encoded.example));
   }
   if (tokenized.examples.empty())

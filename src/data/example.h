@@ -10,9 +10,18 @@ namespace cairn {
 
 constexpr int32_t kIgnored = -100;
 
+// Where a row was read from, to name it in messages. It is no part of what the row says: two rows
+// are equal whatever their origins.
+struct RowOrigin {
+  int32_t dataset = -1;  // in the order they were named; -1: not known
+  int64_t record = 0;    // in its data set, from 1
+  bool operator==(const RowOrigin&) const { return true; }
+};
+
 struct Example {
   std::vector<int32_t> ids;     // [tokens]
   std::vector<int32_t> labels;  // [tokens], kIgnored or the id itself
+  RowOrigin origin = {};
 
   int64_t tokens() const { return static_cast<int64_t>(ids.size()); }
   // Labels that train: the first position has no predecessor, so its label never counts.

@@ -26,6 +26,7 @@ class Watcher : public TrainObserver {
                         record.outcome.gradient_norm, record.learning_rate, record.seconds,
                         record.bytes_in_use, record.eval_loss});
   }
+  bool wants_stop() override { return callbacks_.wants_stop && callbacks_.wants_stop(); }
 
  private:
   const TrainCallbacks& callbacks_;
@@ -62,6 +63,8 @@ TrainReport train_within_budget(const Recipe& recipe, const TrainCallbacks& call
     summary = run_training(run, *backend, arena, watcher);
   }
   TrainReport report;
+  report.stopped = summary.stopped;
+  report.checkpoint = summary.checkpoint;
   report.steps = summary.steps;
   report.seconds = summary.seconds;
   report.first_loss = summary.first_loss;
@@ -74,6 +77,9 @@ TrainReport train_within_budget(const Recipe& recipe, const TrainCallbacks& call
   report.budget_bytes = plan.budget_bytes;
   report.output_dir = recipe.output.output_dir;
   report.remarks = run.remarks;
+  if (run.resume)
+    report.remarks.insert(report.remarks.end(), run.resume->remarks.begin(),
+                          run.resume->remarks.end());
   return report;
 }
 

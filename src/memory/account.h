@@ -27,11 +27,22 @@ constexpr std::string_view name_of(Place place) {
 }
 
 // What the program is doing; the arena is as large as the largest phase needs.
-enum class Phase : uint8_t { load, step, norm, update, evaluate, save, generate };
-inline constexpr int kNumPhases = 7;
+// `checkpoint` and `resume` move the states of a run to and from a folder.
+enum class Phase : uint8_t {
+  load,
+  step,
+  norm,
+  update,
+  evaluate,
+  save,
+  checkpoint,
+  resume,
+  generate
+};
+inline constexpr int kNumPhases = 9;
 constexpr std::string_view name_of(Phase phase) {
   constexpr std::array<std::string_view, kNumPhases> names = {
-      "load", "step", "norm", "update", "evaluate", "save", "generate"};
+      "load", "step", "norm", "update", "evaluate", "save", "checkpoint", "resume", "generate"};
   return names[static_cast<size_t>(phase)];
 }
 

@@ -1,6 +1,7 @@
 #include "model/generator.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "base/error.h"
@@ -18,6 +19,7 @@ void Generator::load(const TensorSource* base, const TensorSource* adapter) {
   model_.allocate(exec_, spec_.capacity);
   cache_ =
       std::make_unique<KvCache>(exec_, model_.config(), spec_.model.activation, spec_.capacity);
+  base_loaded_ = base != nullptr;
   if (base) model_.write_tables(exec_);
   load_weights(exec_, model_, base);
   if (spec_.model.lora) load_adapter(exec_, model_, adapter);
@@ -58,6 +60,9 @@ void Generator::pass(std::span<const int32_t> ids) {
   model_.generate_pass(pass, *cache_, keys.view(), logits.view());
   device.copy_to_host(exec_.stream, logits.view().data(), logits_.data(), logits.bytes());
   device.wait(exec_.stream);
+  if (base_loaded_ && !std::all_of(logits_.begin(), logits_.end(),
+                                   [](float logit) { return std::isfinite(logit); }))
+    throw NotFinite("the logits are not finite");
 }
 
 std::vector<int32_t> Generator::generate(std::vector<int32_t> prompt, int64_t max_new_tokens,

@@ -33,7 +33,8 @@ class Generator {
   std::vector<int32_t> generate(std::vector<int32_t> prompt, int64_t max_new_tokens,
                                 const std::vector<int32_t>& stops, const SamplingSpec& sampling,
                                 uint64_t seed, const std::function<void(int32_t)>& on_token = {});
-  // One pass over `ids`; leaves the logits of the last token in logits().
+  // One pass over `ids`; leaves the logits of the last token in logits(). Throws NotFinite if they
+  // are no numbers.
   void pass(std::span<const int32_t> ids);
   std::span<float> logits() { return logits_; }
 
@@ -43,6 +44,7 @@ class Generator {
   Model model_;
   std::unique_ptr<KvCache> cache_;
   std::vector<float> logits_;  // [vocab] on the host
+  bool base_loaded_ = false;   // false: rehearsal
 };
 
 }  // namespace cairn

@@ -66,6 +66,8 @@ Rehearsal rehearse(const TrainSpec& spec, int64_t accumulation, const TargetProf
 
     if (spec.eval_capacity) trainer.evaluate(make_capacity_batch(*spec.eval_capacity));
     trainer.save(nullptr, nullptr, "");
+    trainer.write_checkpoint(nullptr);
+    trainer.read_checkpoint(nullptr, {});
     rehearsal.layout = solve_layout(arena.trace());
     rehearsal.snapshot = ledger.snapshot();
   }

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace cairn {
@@ -26,6 +27,18 @@ class LossSeries {
  public:
   static constexpr size_t kMost = 16384;
 
+  // What it holds between two points, for a run that goes on elsewhere.
+  struct State {
+    std::vector<LossPoint> points;
+    LossPoint low, high;  // of the open group
+    int64_t in_group = 0;
+    int64_t group = 1;  // steps
+  };
+
+  LossSeries() = default;
+  explicit LossSeries(State state) : state_(std::move(state)) {}
+  const State& state() const { return state_; }
+
   // Steps ascending.
   void add(LossPoint point);
   std::vector<LossPoint> points() const;
@@ -33,10 +46,7 @@ class LossSeries {
  private:
   void append_group(std::vector<LossPoint>& points) const;
 
-  std::vector<LossPoint> points_;
-  LossPoint low_, high_;  // of the open group
-  int64_t in_group_ = 0;
-  int64_t group_ = 1;  // steps
+  State state_;
 };
 
 // Losses that are not finite leave a gap. Without any point the picture says so.

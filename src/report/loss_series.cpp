@@ -20,35 +20,37 @@ void widen(LossPoint& low, LossPoint& high, const LossPoint& point) {
 }  // namespace
 
 void LossSeries::add(LossPoint point) {
-  if (in_group_ == 0) low_ = high_ = point;
-  widen(low_, high_, point);
-  if (++in_group_ < group_) return;
-  append_group(points_);
-  in_group_ = 0;
-  if (points_.size() < kMost) return;
+  auto& [points, low, high, in_group, group] = state_;
+  if (in_group == 0) low = high = point;
+  widen(low, high, point);
+  if (++in_group < group) return;
+  append_group(points);
+  in_group = 0;
+  if (points.size() < kMost) return;
   std::vector<LossPoint> all;
-  all.swap(points_);
+  all.swap(points);
   // Two points a group hereafter, so four points are two groups.
-  group_ = group_ == 1 ? 4 : 2 * group_;
+  group = group == 1 ? 4 : 2 * group;
   for (size_t begin = 0; begin + 3 < all.size(); begin += 4) {
-    low_ = high_ = all[begin];
-    for (size_t i = begin + 1; i < begin + 4; ++i) widen(low_, high_, all[i]);
-    append_group(points_);
+    low = high = all[begin];
+    for (size_t i = begin + 1; i < begin + 4; ++i) widen(low, high, all[i]);
+    append_group(points);
   }
 }
 
 void LossSeries::append_group(std::vector<LossPoint>& points) const {
-  if (low_.step == high_.step) {
-    points.push_back(low_);
+  const LossPoint &low = state_.low, &high = state_.high;
+  if (low.step == high.step) {
+    points.push_back(low);
     return;
   }
-  points.push_back(low_.step < high_.step ? low_ : high_);
-  points.push_back(low_.step < high_.step ? high_ : low_);
+  points.push_back(low.step < high.step ? low : high);
+  points.push_back(low.step < high.step ? high : low);
 }
 
 std::vector<LossPoint> LossSeries::points() const {
-  std::vector<LossPoint> points = points_;
-  if (in_group_ > 0) append_group(points);
+  std::vector<LossPoint> points = state_.points;
+  if (state_.in_group > 0) append_group(points);
   return points;
 }
 

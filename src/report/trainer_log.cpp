@@ -38,8 +38,8 @@ void add_times(Json& line, const StepReport& report) {
 
 }  // namespace
 
-TrainerLog::TrainerLog(const std::filesystem::path& path)
-    : path_(path), file_(path, std::ios::trunc) {
+TrainerLog::TrainerLog(const std::filesystem::path& path, bool goes_on)
+    : path_(path), file_(path, goes_on ? std::ios::app : std::ios::trunc) {
   if (!file_)
     throw UserError(
         fmt::format("'{}' cannot be written; choose an output_dir that can be", path.string()));

@@ -12,8 +12,8 @@ namespace cairn {
 
 class TrainerLog {
  public:
-  // Starts the file anew. Throws UserError if it cannot be written.
-  explicit TrainerLog(const std::filesystem::path& path);
+  // Starts the file anew, or goes on behind its lines. Throws UserError if it cannot be written.
+  explicit TrainerLog(const std::filesystem::path& path, bool goes_on = false);
 
   // A line of the step's training loss; a step that was evaluated adds a second line with
   // eval_loss. Throws DeviceError if the disk refuses.

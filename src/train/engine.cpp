@@ -2,8 +2,12 @@
 
 #include <algorithm>
 #include <chrono>
+#include <numeric>
 
+#include "base/error.h"
 #include "files/page_file.h"
+#include "train/explain_not_finite.h"
+#include "train/run_checkpoints.h"
 
 namespace cairn {
 namespace {
@@ -23,6 +27,11 @@ double evaluate(Trainer& trainer, const std::vector<Batch>& batches) {
     tokens += batch.labelled();
   }
   return sum / static_cast<double>(std::max<int64_t>(1, tokens));
+}
+
+double mean(const std::vector<double>& values) {
+  const auto count = static_cast<double>(std::max<size_t>(1, values.size()));
+  return std::accumulate(values.begin(), values.end(), 0.0) / count;
 }
 
 bool is_due(IntervalStrategy strategy, double interval, int64_t step, const Sampler& sampler) {
@@ -55,72 +64,138 @@ class Run {
   Run(const PreparedRun& prepared, Backend& backend, Arena& arena, TrainObserver& observer)
       : prepared_(prepared),
         recipe_(prepared.recipe),
+        sampler_(*prepared.sampler),
         arena_(arena),
         observer_(observer),
         pages_(open_pages(prepared)),
         trainer_(backend, arena, prepared.spec, pages_.get()),
-        eval_batches_(make_eval_batches(prepared.data.validation,
-                                        recipe_.train.per_device_eval_batch_size)) {}
+        eval_batches_(
+            make_eval_batches(prepared.data.validation, recipe_.train.per_device_eval_batch_size)),
+        checkpoints_(prepared) {}
 
   RunSummary run() {
     observer_.on_loaded(trainer_.load({prepared_.files.weights.get(), prepared_.adapter.get()}));
-    const auto begin = Clock::now();
-    const Sampler& sampler = *prepared_.sampler;
-    for (int64_t step = 0; step < sampler.steps(); ++step) one_step(step, begin);
-    save(recipe_.output.output_dir);
-    summary_.steps = sampler.steps();
-    summary_.seconds = seconds_since(begin);
-    return summary_;
+    resume();
+    begin_ = Clock::now();
+    while (state_.step < sampler_.steps() && !observer_.wants_stop()) one_step(state_.step);
+    const bool stopped = state_.step < sampler_.steps();
+    // A checkpoint of this very step is there, or there is nothing yet to save.
+    if (stopped && state_.step > 0 && checkpoints_.latest_step() != state_.step) save_checkpoint();
+    // Of a run that wrote no checkpoint the plan has the memory too: a signal may ask for one.
+    if (!saved_) trainer_.write_checkpoint(nullptr);
+    if (!stopped) save_model(recipe_.output.output_dir);
+    return summary(stopped);
   }
 
  private:
-  void one_step(int64_t index, Clock::time_point begin) {
-    const Sampler& sampler = *prepared_.sampler;
+  void resume() {
+    const auto& point = prepared_.resume;
+    if (!point) {
+      trainer_.read_checkpoint(nullptr, {});
+      state_.identity = identify(prepared_);
+      return;
+    }
+    const StateFiles states(point->folder);
+    const std::string remark = trainer_.read_checkpoint(&states, point->state.counts);
+    if (!remark.empty()) observer_.on_remark(remark);
+    state_ = point->state;
+    state_.identity = identify(prepared_);
+    seconds_before_ = state_.seconds;
+  }
+
+  void one_step(int64_t index) {
     const auto step_begin = Clock::now();
+    const SampledStep rows = sampler_.step(index);
     std::vector<Batch> batches;
-    for (const MicroBatch& micro_batch : sampler.step(index))
+    for (const MicroBatch& micro_batch : rows)
       batches.push_back(make_batch(prepared_.data.train, micro_batch));
 
     StepRecord record;
     record.step = index + 1;
-    record.total_steps = sampler.steps();
+    record.total_steps = sampler_.steps();
     record.epoch =
-        static_cast<double>(record.step) / static_cast<double>(sampler.steps_per_epoch());
+        static_cast<double>(record.step) / static_cast<double>(sampler_.steps_per_epoch());
     record.learning_rate = prepared_.schedule.learning_rate(index);
-    record.outcome = trainer_.step(batches, record.learning_rate);
+    try {
+      record.outcome = trainer_.step(batches, record.learning_rate);
+    } catch (const NotFinite& error) {
+      throw NotFinite(explain_not_finite(error, prepared_, rows, checkpoints_.latest_words()));
+    }
     record.seconds = seconds_since(step_begin);
     const bool last = record.step == record.total_steps;
     if (!eval_batches_.empty() && (last || is_due(recipe_.train.eval_strategy,
-                                                  recipe_.train.eval_steps, record.step, sampler)))
+                                                  recipe_.train.eval_steps, record.step, sampler_)))
       record.eval_loss = evaluate(trainer_, eval_batches_);
-    record.seconds_elapsed = seconds_since(begin);
+    record.seconds_elapsed = seconds_before_ + seconds_since(begin_);
     record.bytes_in_use = arena_.ledger().current();
-
-    const int64_t averaged = std::min(record.total_steps, RunSummary::kSummarySteps);
-    const double share = record.outcome.loss / static_cast<double>(averaged);
-    if (index < averaged) summary_.first_loss += share;
-    if (record.total_steps - index <= averaged) summary_.last_loss += share;
-    if (record.eval_loss) summary_.eval_loss = record.eval_loss;
-    summary_.trained_tokens += record.outcome.labelled_tokens;
+    keep(record);
     observer_.on_step(record);
-    if (!last &&
-        is_due(recipe_.output.save_strategy, recipe_.output.save_steps, record.step, sampler))
-      save(recipe_.output.output_dir + "/checkpoint-" + std::to_string(record.step));
+    const OutputRecipe& output = recipe_.output;
+    // The last step too, as transformers does: a longer run can go on from there.
+    if ((last && output.save_strategy != IntervalStrategy::no) ||
+        is_due(output.save_strategy, output.save_steps, record.step, sampler_))
+      save_checkpoint();
   }
 
-  void save(const std::string& folder) {
-    make_folder(folder);
+  void keep(const StepRecord& record) {
+    state_.step = record.step;
+    state_.total_steps = record.total_steps;
+    state_.epoch = record.epoch;
+    state_.seconds = record.seconds_elapsed;
+    state_.trained_tokens += record.outcome.labelled_tokens;
+    if (record.eval_loss) state_.eval_loss = record.eval_loss;
+    constexpr auto kMost = static_cast<size_t>(RunSummary::kSummarySteps);
+    if (state_.first_losses.size() < kMost) state_.first_losses.push_back(record.outcome.loss);
+    state_.last_losses.push_back(record.outcome.loss);
+    if (state_.last_losses.size() > kMost) state_.last_losses.erase(state_.last_losses.begin());
+  }
+
+  void save_checkpoint() {
+    // Of a run that is to stop, states are saved whatever save_only_model says.
+    const bool with_states = !recipe_.output.save_only_model || observer_.wants_stop();
+    const auto write = [&](const std::string& folder) {
+      save_model(folder);
+      if (!with_states) return;
+      const std::string states = folder + "/" + states_file_name(0, 1);
+      trainer_.write_checkpoint(&states);
+      saved_ = true;
+      state_.counts = trainer_.counts();
+      write_trainer_state(folder, state_);
+      observer_.save_state(folder);
+    };
+    observer_.on_checkpoint(checkpoints_.save(state_.step, with_states, write));
+  }
+
+  void save_model(const std::string& folder) {
     trainer_.save(&folder, &prepared_.files, recipe_.model.model_name_or_path);
+  }
+
+  RunSummary summary(bool stopped) const {
+    RunSummary summary;
+    summary.steps = state_.step;
+    summary.stopped = stopped;
+    summary.checkpoint = checkpoints_.latest();
+    summary.seconds = seconds_before_ + seconds_since(begin_);
+    summary.first_loss = mean(state_.first_losses);
+    summary.last_loss = mean(state_.last_losses);
+    summary.eval_loss = state_.eval_loss;
+    summary.trained_tokens = state_.trained_tokens;
+    return summary;
   }
 
   const PreparedRun& prepared_;
   const Recipe& recipe_;
+  const Sampler& sampler_;
   Arena& arena_;
   TrainObserver& observer_;
   std::unique_ptr<PageFile> pages_;
   Trainer trainer_;
   std::vector<Batch> eval_batches_;
-  RunSummary summary_;
+  RunCheckpoints checkpoints_;
+  TrainerState state_;
+  double seconds_before_ = 0;  // of the processes that this one goes on from
+  Clock::time_point begin_;
+  bool saved_ = false;  // states, by this process
 };
 
 }  // namespace

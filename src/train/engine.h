@@ -29,10 +29,21 @@ class TrainObserver {
   virtual ~TrainObserver() = default;
   virtual void on_loaded(const std::vector<std::string>& unused_tensors) = 0;
   virtual void on_step(const StepRecord& record) = 0;
+  // A sentence that the user should know.
+  virtual void on_remark(const std::string&) {}
+  // A checkpoint is being written to `folder`: what the observer has told so far goes there too, so
+  // that it can go on from there. Files are written whole.
+  virtual void save_state(const std::string&) {}
+  // That checkpoint is whole, and has its own name.
+  virtual void on_checkpoint(const std::string&) {}
+  // Asked between two steps. True ends the run after a checkpoint.
+  virtual bool wants_stop() { return false; }
 };
 
 struct RunSummary {
-  int64_t steps = 0;
+  int64_t steps = 0;       // made, by this process and those that it went on from
+  bool stopped = false;    // before the last step, since the observer wanted it
+  std::string checkpoint;  // the last that is whole; empty: none
   double seconds = 0;
   // Means over the first and the last kSummarySteps steps: single batches differ.
   static constexpr int64_t kSummarySteps = 10;
@@ -41,7 +52,9 @@ struct RunSummary {
   int64_t trained_tokens = 0;
 };
 
-// Runs the whole recipe and writes output_dir. Throws UserError if output_dir cannot be used.
+// Runs the recipe from where it begins (run.resume) to its end, and writes output_dir. Throws
+// NotFinite with the step and the rows of its batch when training went astray, DeviceError when the
+// disk refuses; the last whole checkpoint stays as it is.
 RunSummary run_training(const PreparedRun& run, Backend& backend, Arena& arena,
                         TrainObserver& observer);
 
@@ -49,10 +62,12 @@ RunSummary run_training(const PreparedRun& run, Backend& backend, Arena& arena,
 // they take before the process is measured.
 void warm_up(Backend& backend);
 
-// Holds output_dir for the run. `reports` are the files that the caller writes there itself. Throws
-// UserError if the folder cannot be made, is the model's own, is held by another run, has something
-// in the way of a file of the run, or holds such a file and overwriting was not asked for.
+// Holds output_dir for the run, removes what a run that was killed left there, and says where the
+// run begins (choose_resume_point). `reports` are the files that the caller writes there itself.
+// Throws UserError if the folder cannot be made, is the model's own, is held by another run, has
+// something in the way of a file of the run, or holds such a file and overwriting was not asked
+// for.
 [[nodiscard]] std::unique_ptr<FolderLock> open_output_folder(
-    const PreparedRun& run, const std::vector<std::string_view>& reports);
+    PreparedRun& run, const std::vector<std::string_view>& reports);
 
 }  // namespace cairn

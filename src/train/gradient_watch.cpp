@@ -15,7 +15,7 @@ void GradientWatch::check(const ParameterList& parameters, std::span<const doubl
     Seen& seen = seen_[index];
     const double square = squares[index++];
     check_finite(parameter, square);
-    seen.nonzero = seen.nonzero || square > 0;
+    seen.nonzero = seen.nonzero || square > 0 || all_had_gradients_;
     const bool waits_for_b = parameter.name.ends_with(".lora_A.weight") && !moved;
     if (!waits_for_b) ++seen.chances;
     if (!seen.nonzero && seen.chances >= 2)
@@ -26,12 +26,14 @@ void GradientWatch::check(const ParameterList& parameters, std::span<const doubl
   }
 }
 
+void GradientWatch::check_loss(double loss) const {
+  if (!std::isfinite(loss)) throw NotFinite(fmt::format("step {}: the loss is not finite", step_));
+}
+
 void GradientWatch::check_finite(const Parameter& parameter, double square) const {
   if (!std::isfinite(square))
-    throw DeviceError(fmt::format(
-        "step {}: the gradient of '{}' is not finite; lower learning_rate, or look for damaged "
-        "rows in the data set",
-        step_, parameter.name));
+    throw NotFinite(
+        fmt::format("step {}: the gradient of '{}' is not finite", step_, parameter.name));
 }
 
 }  // namespace cairn

@@ -13,22 +13,34 @@ namespace cairn {
 class GradientWatch {
  public:
   void begin_step() { ++step_; }
+  // The next step follows step `step` of a run in which every tensor has had its chances by then,
+  // if it `moved`: in that case none is suspected again.
+  void go_on_after(int64_t step, bool moved) {
+    step_ = step;
+    all_had_gradients_ = moved && step >= kSettled;
+  }
   // `squares` holds the sum of squares of each trained parameter's gradient, in the list's order.
-  // Throws DeviceError naming the tensor whose gradient is not finite, or was zero in every one of
-  // the first two steps that could move it. A low-rank A has none until B, which starts at zero,
-  // has moved: `moved` tells whether an update with a rate above zero came before this step.
+  // Throws NotFinite naming the tensor whose gradient is not finite, and DeviceError naming one
+  // whose gradient was zero in every one of the first two steps that could move it. A low-rank A
+  // has none until B, which starts at zero, has moved: `moved` tells whether an update with a rate
+  // above zero came before this step.
   void check(const ParameterList& parameters, std::span<const double> squares, bool moved);
 
-  // Throws DeviceError naming a parameter whose gradient is not finite.
+  // Throws NotFinite naming a parameter whose gradient is not finite.
+  // Throws NotFinite if it is no finite number.
+  void check_loss(double loss) const;
   void check_finite(const Parameter& parameter, double square) const;
 
  private:
+  // Two steps until B has moved, where the first rate is 0, and two chances of A.
+  static constexpr int64_t kSettled = 4;
   struct Seen {
     bool nonzero = false;
     int chances = 0;  // steps in which the gradient could have been other than zero
   };
   std::vector<Seen> seen_;
   int64_t step_ = 0;
+  bool all_had_gradients_ = false;
 };
 
 }  // namespace cairn

@@ -1,7 +1,9 @@
-// Everything that stands in the way of a run's files, found before its first step.
+// Everything that stands in the way of a run's files, found before its first step; and where in the
+// run it begins.
 #include <filesystem>
 
 #include "base/error.h"
+#include "files/checkpoint_folder.h"
 #include "files/hf_folder.h"
 #include "train/engine.h"
 
@@ -32,21 +34,42 @@ void check_checkpoints(const PreparedRun& run) {
   }
 }
 
+// Whether the run goes on with what lies in its output folder.
+bool continues_here(const PreparedRun& run) {
+  return run.resume && is_same_place(fs::path(run.resume->folder).parent_path().string(),
+                                     run.recipe.output.output_dir);
+}
+
+// Checkpoints of another run are replaced only if that was allowed.
+void find_outdated(PreparedRun& run) {
+  const OutputRecipe& output = run.recipe.output;
+  for (const CheckpointPath& checkpoint : list_checkpoints(output.output_dir)) {
+    if (!output.overwrite_output_dir)
+      throw UserError(fmt::format(
+          "{} holds checkpoint-{} of another run: choose another folder, or {} to replace it.",
+          output.output_dir, checkpoint.step, kPermission));
+    run.outdated_checkpoints.push_back(checkpoint.path);
+  }
+}
+
 }  // namespace
 
-std::unique_ptr<FolderLock> open_output_folder(const PreparedRun& run,
+std::unique_ptr<FolderLock> open_output_folder(PreparedRun& run,
                                                const std::vector<std::string_view>& reports) {
   const OutputRecipe& output = run.recipe.output;
   check_is_not_the_model(output.output_dir, run);
   // The reports of a run that ended without a result are Cairn's own, and no loss.
   const bool begun_before = FolderLock::was_held(output.output_dir);
   auto lock = std::make_unique<FolderLock>(output.output_dir);
+  remove_leftovers(output.output_dir);
+  check_checkpoints(run);
+  choose_resume_point(run);
+  const bool may_replace = output.overwrite_output_dir || continues_here(run);
+  if (!continues_here(run)) find_outdated(run);
   std::vector<std::string_view> names = model_file_names();
   names.insert(names.end(), {"adapter_model.safetensors", "adapter_config.json"});
-  check_targets(output.output_dir, names, output.overwrite_output_dir, kPermission);
-  check_targets(output.output_dir, reports, output.overwrite_output_dir || begun_before,
-                kPermission);
-  check_checkpoints(run);
+  check_targets(output.output_dir, names, may_replace, kPermission);
+  check_targets(output.output_dir, reports, may_replace || begun_before, kPermission);
   return lock;
 }
 

@@ -10,6 +10,7 @@
 #include "data/sampler.h"
 #include "files/model_files.h"
 #include "train/recipe.h"
+#include "train/resume.h"
 #include "train/schedule.h"
 #include "train/trainer.h"
 
@@ -30,6 +31,9 @@ struct PreparedRun {
   std::optional<Sampler> sampler;
   Schedule schedule;
   TrainSpec spec;
+  std::optional<ResumePoint> resume;  // where it begins; none: with step 1
+  // Checkpoints of an earlier run, which may be overwritten: they go once this run has one.
+  std::vector<std::string> outdated_checkpoints;
   std::vector<std::string> remarks;  // what the user should know, one sentence each
 
   int64_t accumulation() const { return recipe.train.gradient_accumulation_steps; }

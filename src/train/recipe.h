@@ -125,6 +125,15 @@ struct TrainRecipe {
   bool operator==(const TrainRecipe&) const = default;
 };
 
+// Where a run begins. `automatic`, LLaMA-Factory's rule: with the last checkpoint of output_dir, if
+// it has one and may not be overwritten. The paths are tried like every path of a recipe.
+struct ResumeChoice {
+  enum class Kind : uint8_t { automatic, anew, last, path };
+  Kind kind = Kind::automatic;
+  std::string path;
+  bool operator==(const ResumeChoice&) const = default;
+};
+
 struct OutputRecipe {
   std::string output_dir = "trainer_output";
   bool overwrite_output_dir = false;
@@ -133,6 +142,8 @@ struct OutputRecipe {
   IntervalStrategy save_strategy = IntervalStrategy::steps;
   double save_steps = 500;  // below 1 a share of the steps
   bool save_only_model = false;
+  std::optional<int64_t> save_total_limit;  // checkpoints that are kept; none: all
+  ResumeChoice resume;                      // key "resume_from_checkpoint"
   bool plot_loss = false;
   bool operator==(const OutputRecipe&) const = default;
 };

@@ -122,7 +122,10 @@ std::vector<RecipeKey> output_keys() {
           honoured("save_strategy", output, &OutputRecipe::save_strategy),
           honoured("save_steps", output, &OutputRecipe::save_steps, steps_range(false)),
           honoured("save_only_model", output, &OutputRecipe::save_only_model),
-          honoured("plot_loss", output, &OutputRecipe::plot_loss)};
+          // Hugging Face reads what is not above 0 as "none"; the rules do so too.
+          honoured("save_total_limit", output, &OutputRecipe::save_total_limit,
+                   between_counts(-1, kMostSteps)),
+          resume_key(), honoured("plot_loss", output, &OutputRecipe::plot_loss)};
 }
 
 std::vector<RecipeKey> generate_keys() {

@@ -143,6 +143,9 @@ RecipeKey switch_key(const std::string& name, void (*apply)(Recipe&));
 // Another spelling of flash_attn.
 RecipeKey attn_implementation_key();
 
+// resume_from_checkpoint: true, false, a folder, or null for the automatic rule.
+RecipeKey resume_key();
+
 // Quantisation of frozen weights.
 std::vector<RecipeKey> quantisation_keys();
 

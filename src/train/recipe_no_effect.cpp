@@ -149,7 +149,6 @@ void add_train_keys(std::vector<RecipeKey>& keys) {
   add({"prediction_loss_only"}, boolean, "evaluation measures the loss alone");
   add({"eval_accumulation_steps", "eval_delay"}, number,
       "evaluation keeps no logits and starts with the first eval_steps");
-  add({"save_total_limit"}, integer, "all checkpoints are kept");
   add({"save_safetensors"}, boolean, "weights are always saved as safetensors");
   add({"save_on_each_node"}, boolean, one_process);
   add({"logging_nan_inf_filter"}, boolean, "the loss is logged as it is");
@@ -166,7 +165,8 @@ void add_train_keys(std::vector<RecipeKey>& keys) {
   add({"use_cpu"}, boolean, "device says where to run", {"false"});
   add({"fsdp_transformer_layer_cls_to_wrap"}, text, "it belongs to fsdp");
   add({"ignore_data_skip", "restore_callback_states_from_checkpoint"}, boolean,
-      "it belongs to resume_from_checkpoint");
+      "a run that resumes goes on at its own place in the data, with all that it had told",
+      {"false"});
   add({"metric_for_best_model"}, text, "it belongs to load_best_model_at_end");
   add({"greater_is_better"}, boolean, "it belongs to load_best_model_at_end");
   add({"hub_model_id", "hub_strategy", "hub_token"}, text, "it belongs to push_to_hub");

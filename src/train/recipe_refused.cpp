@@ -72,7 +72,6 @@ std::vector<RecipeKey> train_keys() {
       refused("lr_scheduler_kwargs", "use warmup_ratio or warmup_steps"),
       refused("fsdp", kDeepspeed),
       refused("fsdp_config", kDeepspeed),
-      refused("resume_from_checkpoint", "start anew with overwrite_output_dir: true"),
       refused_unless("load_best_model_at_end", false, "choose among the checkpoints by hand"),
       refused("early_stopping_steps", "use max_steps"),
       refused_unless("logging_strategy", std::string("steps"), "use logging_steps"),

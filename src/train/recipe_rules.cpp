@@ -119,6 +119,8 @@ void resolve_recipe(Recipe& recipe, const GivenKeys& keys) {
   if (!is_given(keys, "data_seed")) train.data_seed = train.seed;
   if (!is_given(keys, "eval_steps")) train.eval_steps = recipe.output.logging_steps;
   if (train.max_steps && *train.max_steps <= 0) train.max_steps.reset();
+  std::optional<int64_t>& limit = recipe.output.save_total_limit;
+  if (limit && *limit <= 0) limit.reset();
   // With a budget and no word about checkpointing, the plan chooses.
   if (recipe.memory.memory_budget && !is_given(keys, "gradient_checkpointing") &&
       !is_given(keys, "disable_gradient_checkpointing") && !is_given(keys, "use_unsloth_gc"))
@@ -174,6 +176,8 @@ void note_overridden_keys(Recipe& recipe, const GivenKeys& keys) {
   note_if(recipe.output.save_strategy != IntervalStrategy::steps &&
               recipe.output.save_steps != defaults.output.save_steps,
           "save_steps", "save_strategy is not steps");
+  note_if(recipe.output.save_strategy == IntervalStrategy::no && recipe.output.save_total_limit,
+          "save_total_limit", "save_strategy is no");
   note_if(recipe.data.neat_packing && !is_on(keys, "packing"), "packing",
           "neat_packing packs whatever it says");
   note_if(recipe.data.group_by_length && recipe.data.disable_shuffling, "group_by_length",

@@ -10,6 +10,7 @@
 #include "model/saving.h"
 #include "ops/moving.h"
 #include "ops/sum_of_squares.h"
+#include "train/checkpoint_states.h"
 #include "train/device_batch.h"
 #include "train/unit_gradients.h"
 
@@ -99,8 +100,11 @@ StepOutcome Trainer::step(std::span<const Batch> micro_batches, double learning_
     outcome.loss = step_in_backward(micro_batches[0], scale, learning_rate, outcome.gradient_norm);
   } else {
     for (const Batch& batch : micro_batches) outcome.loss += micro_step(batch, scale);
+    // Before an update could spoil the weights.
+    if (!rehearsal_) watch_.check_loss(outcome.loss);
     outcome.gradient_norm = update(learning_rate);
   }
+  if (!rehearsal_) watch_.check_loss(outcome.loss);
   outcome.loss /= labels;
   moved_ = moved_ || learning_rate > 0;
   return outcome;
@@ -189,6 +193,21 @@ void Trainer::save(const std::string* folder, const ModelFiles* base,
     save_adapter(exec_, model_, folder, base_name);
   else
     save_model(exec_, model_, folder, base, spec_.model.activation);
+}
+
+void Trainer::write_checkpoint(const std::string* states_file) {
+  const Arena::PhaseScope phase(exec_.arena, Phase::checkpoint);
+  write_states(exec_, optimizer_, states_file);
+}
+
+std::string Trainer::read_checkpoint(const StateFiles* states, const TrainerCounts& counts) {
+  const Arena::PhaseScope phase(exec_.arena, Phase::resume);
+  std::string remark = read_states(exec_, optimizer_, states);
+  if (!states) return remark;
+  optimizer_.set_updates(counts.updates);
+  watch_.go_on_after(counts.updates, counts.moved);
+  moved_ = counts.moved;
+  return remark;
 }
 
 }  // namespace cairn

@@ -1,6 +1,6 @@
 // Trainer: the one training step. plan, ladder and train all run this code; they differ only in the
 // backend and the arena handed in. Its phases are load, step (one micro-batch), update, evaluate,
-// save.
+// save, checkpoint, resume.
 #pragma once
 
 #include <optional>
@@ -14,6 +14,7 @@
 #include "model/model.h"
 #include "train/gradient_watch.h"
 #include "train/optimizers/optimizer.h"
+#include "train/state_files.h"
 
 namespace cairn {
 
@@ -34,6 +35,12 @@ struct StepOutcome {
   double gradient_norm = 0;  // before clipping
   int64_t tokens = 0;
   int64_t labelled_tokens = 0;
+};
+
+// What a trainer counts, beside its weights and states.
+struct TrainerCounts {
+  int64_t updates = 0;
+  bool moved = false;  // an update with a rate above zero has been made
 };
 
 // Where weights come from. All null: random numbers.
@@ -57,6 +64,14 @@ class Trainer {
   double evaluate(const Batch& batch);
   // Adapter or model; null `folder`: rehearsal. `base_name` goes into the adapter's config.
   void save(const std::string* folder, const ModelFiles* base, const std::string& base_name);
+
+  // Trained weights and states as they are held, as a states file of a checkpoint; null: the memory
+  // is taken, and nothing is written.
+  void write_checkpoint(const std::string* states_file);
+  // Goes on from there, after load; null: as above. Returns a sentence if states are coded
+  // otherwise from here on, else nothing. Throws DamagedFile.
+  std::string read_checkpoint(const StateFiles* states, const TrainerCounts& counts);
+  TrainerCounts counts() const { return {optimizer_.updates(), moved_}; }
 
   Model& model() { return model_; }
   Optimizer& optimizer() { return optimizer_; }

@@ -63,6 +63,13 @@ TEST_F(Embedding, an_outside_project_plans_trains_and_reads_the_ledger) {
   EXPECT_EQ(lines["loss_is_a_loss"], 1);
   EXPECT_TRUE(exists("out/adapter_model.safetensors"));
 
+  const Outcome stopping = embedding("recipe.yaml 3");
+  ASSERT_EQ(stopping.exit_code, 0) << stopping.output;
+  lines = lines_of(stopping);
+  EXPECT_EQ(lines["stopped"], 1);
+  EXPECT_EQ(lines["steps_reported"], 3);
+  EXPECT_TRUE(exists("out/checkpoint-3/checkpoint.json"));
+
   const Outcome refused = embedding("missing.yaml");
   EXPECT_EQ(refused.exit_code, 3);
   EXPECT_NE(refused.output.find("error 0 'missing.yaml'"), std::string::npos) << refused.output;

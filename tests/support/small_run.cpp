@@ -287,6 +287,8 @@ RunResult run_small(const SmallRun& run, Backend& backend, Rehearsal* rehearsal)
     for (const auto& step : run.steps) result.outcomes.push_back(trainer.step(step, 1e-2));
     for (const Batch& batch : run.eval) result.eval_losses.push_back(trainer.evaluate(batch));
     trainer.save(nullptr, nullptr, "");
+    trainer.write_checkpoint(nullptr);
+    trainer.read_checkpoint(nullptr, {});
     result.snapshot = ledger.snapshot();
     for (const Parameter& parameter : trainer.model().parameters())
       if (parameter.trainable) result.trained.push_back(read_values(parameter));

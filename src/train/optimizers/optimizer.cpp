@@ -122,6 +122,10 @@ void Optimizer::visit(const Exec& exec, bool writes,
   sweep.finish();
 }
 
+void Optimizer::take_visiting_room(const Exec& exec) {
+  const StateStore::Sweep sweep(exec, store_, false, 0, pieces_.size());
+}
+
 StateSummary Optimizer::summary() const {
   StateSummary summary;
   summary.page_bytes = store_.page_bytes();

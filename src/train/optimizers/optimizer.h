@@ -58,6 +58,9 @@ class Optimizer {
   // Calls `body` with the states of every piece; `writes` if it changes them.
   void visit(const Exec& exec, bool writes,
              const std::function<void(const Piece&, const StateViews&)>& body);
+  // Takes the memory that a visit takes, for nothing.
+  void take_visiting_room(const Exec& exec);
+  const std::vector<Piece>& pieces() const { return pieces_; }
   int64_t updates() const { return updates_; }
   void set_updates(int64_t updates) { updates_ = updates; }
   // Of the moments, but for small tensors and embeddings of 8-bit states.

@@ -1,6 +1,7 @@
 // The proofs of the ledger that do not come from the ledger: the process's own size, and its
 // allocator.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -74,6 +75,21 @@ void set_way(TrainSpec& spec, const Way& way) {
   if (way.quantised && spec.model.lora) spec.model.quantisation = QuantSpec();
 }
 
+// States pass through the arena on their way to a disk and back.
+void expect_checkpoints_allocate_nothing_large(Trainer& trainer) {
+  const std::filesystem::path folder =
+      std::filesystem::temp_directory_path() / ("cairn_memory_" + std::to_string(getpid()));
+  std::filesystem::create_directories(folder);
+  const std::string path = folder.string() + "/" + states_file_name(0, 1);
+  testing::begin_malloc_watch();
+  trainer.write_checkpoint(&path);
+  const StateFiles states(folder.string());
+  trainer.read_checkpoint(&states, trainer.counts());
+  const testing::MallocReport report = testing::end_malloc_watch();
+  EXPECT_EQ(report.large_allocations, 0) << report.to_string();
+  std::filesystem::remove_all(folder);
+}
+
 // Every buffer of this shape is over the watched size, so nothing can hide below it.
 TEST(StepMemory, nothing_allocates_over_64_kib_during_a_step) {
   ModelConfig config = make_small_config(3);
@@ -104,6 +120,7 @@ TEST(StepMemory, nothing_allocates_over_64_kib_during_a_step) {
       for (int i = 0; i < 2; ++i) trainer.step(step, 1e-3);
       const testing::MallocReport report = testing::end_malloc_watch();
       EXPECT_EQ(report.large_allocations, 0) << report.to_string();
+      expect_checkpoints_allocate_nothing_large(trainer);
     }
 }
 

@@ -69,7 +69,21 @@ TEST(GradientWatch, stops_at_a_gradient_that_is_not_finite) {
                 watch.check(list, std::vector<double>{bad, 1}, true);
               }).find("not finite"),
               std::string::npos);
+    EXPECT_THROW(watch.check_loss(bad), NotFinite);
   }
+}
+
+TEST(GradientWatch, counts_on_from_the_step_that_a_run_resumes_after) {
+  GradientWatch watch;
+  watch.go_on_after(41, true);
+  watch.begin_step();
+  EXPECT_NE(message_of([&] {
+              watch.check_loss(std::numeric_limits<double>::infinity());
+            }).find("step 42"),
+            std::string::npos);
+  const ParameterList list = make_list();
+  for (int step = 0; step < 3; ++step)
+    EXPECT_NO_THROW(watch.check(list, std::vector<double>{0, 0}, true)) << "seen long ago";
 }
 
 }  // namespace

@@ -1,0 +1,47 @@
+#include "train/run_checkpoints.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/error.h"
+#include "files/checkpoint_folder.h"
+
+namespace cairn {
+
+RunCheckpoints::RunCheckpoints(const PreparedRun& run)
+    : output_(run.recipe.output), outdated_(run.outdated_checkpoints) {
+  if (!run.resume) return;
+  latest_ = run.resume->folder;
+  latest_step_ = run.resume->state.step;
+}
+
+std::string RunCheckpoints::save(int64_t step, bool has_states,
+                                 const std::function<void(const std::string&)>& write) {
+  std::string path;
+  try {
+    CheckpointFolder folder(output_.output_dir, step);
+    write(folder.path());
+    folder.commit();
+    path = folder.final_path();
+  } catch (const DeviceError& error) {
+    throw DeviceError(
+        fmt::format("{} Step {} was not saved; {}.", error.what(), step, latest_words()));
+  }
+  if (has_states) {
+    latest_ = path;
+    latest_step_ = step;
+  }
+  for (const std::string& outdated : outdated_)
+    if (outdated != path && std::filesystem::exists(outdated)) remove_checkpoint(outdated);
+  outdated_.clear();
+  if (output_.save_total_limit)
+    keep_latest_checkpoints(output_.output_dir, *output_.save_total_limit, step);
+  return path;
+}
+
+std::string RunCheckpoints::latest_words() const {
+  return latest_.empty() ? std::string("there is no checkpoint yet")
+                         : fmt::format("the last whole checkpoint is {}", latest_);
+}
+
+}  // namespace cairn

@@ -1,0 +1,113 @@
+#include "train/run_identity.h"
+
+#include <algorithm>
+
+#include "files/checksum.h"
+#include "train/prepare.h"
+#include "train/recipe_key.h"
+
+namespace cairn {
+namespace {
+
+// Keys of the recipe whose value decides which rows a step sees, and what a state means.
+constexpr const char* kFixedKeys[] = {"finetuning_type",
+                                      "trained_precision",
+                                      "per_device_train_batch_size",
+                                      "packing",
+                                      "seed",
+                                      "gradient_accumulation_steps",
+                                      "data_seed",
+                                      "disable_shuffling",
+                                      "group_by_length",
+                                      "quantization_bit",
+                                      "cutoff_len"};
+// Keys that say how the next steps are made, and nothing of what was made before.
+constexpr const char* kChangeableKeys[] = {
+    "learning_rate", "lr_scheduler_type", "weight_decay",           "adam_beta1",
+    "adam_beta2",    "adam_epsilon",      "max_grad_norm",          "bf16",
+    "flash_attn",    "upcast_layernorm",  "max_grad_norm_per_unit", "optimizer_in_backward"};
+
+std::string value_of(const Recipe& recipe, const char* name) {
+  const RecipeKey* key = find_recipe_key(name);
+  CAIRN_CHECK(key && key->write, "[run identity] wanted a key of the recipe, got '{}'", name);
+  const RecipeJson value = key->write(recipe);
+  if (value.is_null()) return "";
+  return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+std::string joined(std::vector<std::string> names) {
+  std::sort(names.begin(), names.end());
+  return fmt::format("{}", fmt::join(names, ","));
+}
+
+void add_lora(const LoraSpec& lora, RunIdentity& identity) {
+  identity.fixed["lora_rank"] = std::to_string(lora.rank);
+  identity.fixed["lora_alpha"] = fmt::format("{}", lora.alpha);
+  identity.fixed["lora_target"] = joined(lora.targets);
+  identity.fixed["additional_target"] = joined(lora.modules_to_save);
+  identity.fixed["use_rslora"] = lora.rank_stabilized ? "true" : "false";
+  identity.changeable["lora_dropout"] = fmt::format("{}", lora.dropout);
+  identity.changeable["loraplus_lr_ratio"] = fmt::format("{}", lora.learning_rate_ratio);
+}
+
+std::string shape_words(const ModelConfig& config) {
+  return fmt::format("{} layers, hidden {}, intermediate {}, {} and {} heads, {} tokens",
+                     config.num_layers, config.hidden, config.intermediate, config.num_heads,
+                     config.num_kv_heads, config.vocab);
+}
+
+// Names, types and shapes: not the bytes, which would have to be read for it.
+std::string checksum_of_tensors(const TensorSource& source) {
+  Checksum checksum;
+  for (const TensorInfo& info : source.tensors())
+    checksum.add(fmt::format("{} {} {}\n", info.name, name_of(info.type), info.shape.to_string()));
+  return checksum.text();
+}
+
+std::string examples_words(const std::vector<Example>& examples) {
+  Checksum checksum;
+  const auto add = [&](const std::vector<int32_t>& values) {
+    checksum.add(std::as_bytes(std::span(values)));
+  };
+  for (const Example& example : examples) {
+    checksum.add(fmt::format("{}\n", example.tokens()));
+    add(example.ids);
+    add(example.labels);
+  }
+  return fmt::format("{} samples, checksum {}", examples.size(), checksum.text());
+}
+
+}  // namespace
+
+RunIdentity identify(const PreparedRun& run) {
+  RunIdentity identity;
+  for (const char* key : kFixedKeys) identity.fixed[key] = value_of(run.recipe, key);
+  for (const char* key : kChangeableKeys) identity.changeable[key] = value_of(run.recipe, key);
+  if (run.spec.model.lora) add_lora(*run.spec.model.lora, identity);
+  identity.fixed["optim"] = run.spec.optimizer.rule == OptimizerRule::sgd ? "sgd" : "adamw";
+  identity.fixed["the model"] = shape_words(run.spec.model.config);
+  identity.fixed["the list of the model's tensors"] = checksum_of_tensors(*run.files.weights);
+  identity.fixed["the training data"] = examples_words(run.data.train);
+  identity.changeable["the number of steps"] = std::to_string(run.schedule.total_steps);
+  identity.changeable["the steps of warm-up"] = std::to_string(run.schedule.warmup_steps);
+  return identity;
+}
+
+std::vector<std::string> list_differences(const RunIdentity::Values& there,
+                                          const RunIdentity::Values& here) {
+  std::vector<std::string> differences;
+  const auto shown = [](const RunIdentity::Values& values, const std::string& name) {
+    const auto found = values.find(name);
+    return found == values.end() || found->second.empty() ? "not set" : found->second;
+  };
+  RunIdentity::Values all = there;
+  all.insert(here.begin(), here.end());
+  for (const auto& [name, value] : all) {
+    const std::string before = shown(there, name), now = shown(here, name);
+    if (before != now)
+      differences.push_back(fmt::format("{} is {} there and {} here", name, before, now));
+  }
+  return differences;
+}
+
+}  // namespace cairn
