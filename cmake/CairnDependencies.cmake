@@ -12,12 +12,18 @@ pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
 pkg_check_modules(HWY REQUIRED IMPORTED_TARGET libhwy)
 find_package(dnnl REQUIRED)
 
-# Options for what this version does not have yet. The program is built all the same, and answers by
-# name when it is asked for them.
-if(CAIRN_MPI)
-  message(WARNING "CAIRN_MPI: this version of Cairn has no MPI communicator yet, so the program is built "
-                  "without one: it runs on one rank.")
+set(MPI_CXX_SKIP_MPICXX ON)
+if(CAIRN_MPI STREQUAL "AUTO")
+  find_package(MPI QUIET COMPONENTS CXX)
+  # For this run of CMake; the cache keeps the word.
+  set(CAIRN_MPI ${MPI_CXX_FOUND})
+  message(STATUS "Cairn: built with MPI: ${MPI_CXX_FOUND}")
+elseif(CAIRN_MPI)
+  find_package(MPI REQUIRED COMPONENTS CXX)
 endif()
+
+# An option for what this version does not have yet. The program is built all the same, and answers by
+# name when it is asked for it.
 if(CAIRN_CUDA)
   message(WARNING "CAIRN_CUDA: this version of Cairn has no CUDA backend yet, so the program is built "
                   "without one: it trains and plans on the CPU.")

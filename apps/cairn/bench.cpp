@@ -20,7 +20,7 @@ constexpr std::array kMeasurements = {
     Measurement{"gemm", bench_gemm},       Measurement{"attention", bench_attention},
     Measurement{"step", bench_step},       Measurement{"checkpointing", bench_checkpointing},
     Measurement{"packing", bench_packing}, Measurement{"optimizer", bench_optimizer},
-    Measurement{"nf4", bench_nf4}};
+    Measurement{"nf4", bench_nf4},         Measurement{"sharding", bench_sharding}};
 
 int run_bench(const std::string& what, const BenchOptions& options) {
   std::vector<std::string_view> names;
@@ -44,9 +44,10 @@ CheckpointPolicy policy_of(const BenchOptions& options, int64_t num_blocks) {
 Command add_bench(CLI::App& app) {
   auto options = std::make_shared<BenchOptions>();
   auto what = std::make_shared<std::string>();
-  app.add_option("what", *what, "gemm, attention, step, checkpointing, packing, optimizer or nf4")
+  app.add_option("what", *what,
+                 "gemm, attention, step, checkpointing, packing, optimizer, nf4 or sharding")
       ->required();
-  app.add_option("keys", options->keys, "step: key=value, as after a recipe");
+  app.add_option("keys", options->keys, "step, sharding: key=value, as after a recipe");
   app.add_option("--model", options->model,
                  "step, checkpointing: a known name or a config.json; packing: a folder or GGUF "
                  "with a tokenizer; "
@@ -73,6 +74,8 @@ Command add_bench(CLI::App& app) {
   app.add_option("--threads", options->threads, "0: all cores");
   app.add_option("--repeats", options->repeats, "runs of each; the median counts")
       ->check(CLI::Range(1, 1000));
+  app.add_option("--ranks", options->ranks, "sharding: ranks of one process")
+      ->check(CLI::Range(2, 64));
   app.add_flag("--json", options->json, "one JSON object on stdout");
   return [options, what] { return run_bench(*what, *options); };
 }

@@ -25,6 +25,7 @@ struct BenchOptions {
   bool only_flash = false;
   int threads = 0;
   int repeats = 5;
+  int ranks = 2;                  // of sharding
   std::vector<std::string> keys;  // of step: key=value, as after a recipe
   bool json = false;
 };
@@ -39,5 +40,6 @@ int bench_checkpointing(const BenchOptions& options);
 int bench_packing(const BenchOptions& options);
 int bench_optimizer(const BenchOptions& options);
 int bench_nf4(const BenchOptions& options);
+int bench_sharding(const BenchOptions& options);
 
 }  // namespace cairn::program

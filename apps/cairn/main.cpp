@@ -9,6 +9,7 @@
 #include "commands.h"
 #include "data/nearest_names.h"
 #include "memory/ledger.h"
+#include "ranks.h"
 #include "streams.h"
 
 namespace cairn::program {
@@ -19,29 +20,16 @@ struct Subcommand {
   Command run;
 };
 
-int answer(const char* kind, const std::exception& error, int code) {
-  tell("cairn: {}{}\n", kind, error.what());
+int answer(const char* prefix, const char* kind, const std::exception& error, int code) {
+  tell("cairn: {}{}{}\n", prefix, kind, error.what());
   return code;
 }
 
 int run_guarded(const Command& run) {
   try {
     return run();
-  } catch (const UserError& error) {
-    return answer("", error, kWrongInput);
-  } catch (const OutOfBudget& error) {
-    return answer("does not fit the budget: ", error, kDoesNotFit);
-  } catch (const DamagedFile& error) {
-    return answer("damaged file: ", error, kDamagedFile);
-  } catch (const CommError& error) {
-    return answer("", error, kPeerFailed);
-  } catch (const CheckFailed& error) {
-    return answer("a fault of Cairn's own, please report it: ", error, kOther);
-  } catch (const std::bad_alloc& error) {
-    return answer("the system has no memory left for the process itself: ", error, kOther);
-  } catch (const std::exception& error) {
-    // A print that failed: deliver_stdout() says so.
-    return std::ferror(stdout) ? kOther : answer("", error, kOther);
+  } catch (...) {
+    return answer_error();
   }
 }
 
@@ -92,7 +80,7 @@ int parse_and_run(int argc, char** argv) {
     if (argc > 1) check_subcommand(argv[1], app);
     app.parse(argc, argv);
   } catch (const UserError& error) {
-    return answer("", error, kWrongInput);
+    return answer("", "", error, kWrongInput);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? kDone : kWrongInput;
   }
@@ -108,6 +96,28 @@ int run_program(int argc, char** argv) {
 }
 
 }  // namespace
+
+int answer_error(const char* prefix) {
+  try {
+    throw;
+  } catch (const UserError& error) {
+    return answer(prefix, "", error, kWrongInput);
+  } catch (const OutOfBudget& error) {
+    return answer(prefix, "does not fit the budget: ", error, kDoesNotFit);
+  } catch (const DamagedFile& error) {
+    return answer(prefix, "damaged file: ", error, kDamagedFile);
+  } catch (const CommError& error) {
+    return answer(prefix, "", error, kPeerFailed);
+  } catch (const CheckFailed& error) {
+    return answer(prefix, "a fault of Cairn's own, please report it: ", error, kOther);
+  } catch (const std::bad_alloc& error) {
+    return answer(prefix, "the system has no memory left for the process itself: ", error, kOther);
+  } catch (const std::exception& error) {
+    // A print that failed: deliver_stdout() says so.
+    return std::ferror(stdout) ? kOther : answer(prefix, "", error, kOther);
+  }
+}
+
 }  // namespace cairn::program
 
 int main(int argc, char** argv) { return cairn::program::run_program(argc, argv); }

@@ -18,6 +18,7 @@ struct Options {
   RecipeArguments recipe;
   std::string model, method, target = "cpu";
   std::optional<int64_t> sequence, batch;
+  int world_size = 1;
   bool json = false;
 };
 
@@ -36,15 +37,16 @@ std::vector<std::string> overrides_of(const Options& options) {
   return overrides;
 }
 
-Plan make_plan(const Recipe& recipe, bool with_data, const TargetProfile& profile) {
+// Of rank 0; the others' accounts are equal.
+Plan make_plan(const Recipe& recipe, bool with_data, const TargetProfile& profile, World world) {
   const int64_t budget = budget_of(recipe);
   if (with_data) {
-    const PreparedRun run = prepare_run(recipe);
+    const PreparedRun run = prepare_run(recipe, world);
     print_remarks(run.remarks);
     return plan_run(run, profile, budget, resident_bytes());
   }
   const ModelConfig config = find_model_config(recipe.model.model_name_or_path, recipe.folder);
-  return plan_recipe(recipe, config, profile, budget, resident_bytes());
+  return plan_recipe(recipe, config, profile, budget, resident_bytes(), world);
 }
 
 int run_plan(const Options& options) {
@@ -61,12 +63,13 @@ int run_plan(const Options& options) {
       options.model.empty() && std::filesystem::exists(path) && !recipe.data.dataset.empty();
   const TargetProfile profile =
       with_stored_rates(profile_of(recipe.memory.device, static_cast<int>(recipe.memory.threads)));
-  const Plan plan = make_plan(recipe, with_data, profile);
+  const World world{0, options.world_size};
+  const Plan plan = make_plan(recipe, with_data, profile, world);
 
   std::optional<Remedy> remedy;
   if (!plan.fits())
     remedy = find_remedy(
-        plan, [&](const Recipe& changed) { return make_plan(changed, with_data, profile); });
+        plan, [&](const Recipe& changed) { return make_plan(changed, with_data, profile, world); });
   if (options.json)
     fmt::print("{}\n", to_json(plan, remedy).dump(2));
   else
@@ -83,6 +86,8 @@ Command add_plan(CLI::App& app) {
   app.add_option("--method", options->method, "lora, qlora or full");
   app.add_option("--seq", options->sequence, "tokens of the longest sample");
   app.add_option("--batch", options->batch, "samples in a batch");
+  app.add_option("--world-size", options->world_size, "ranks to plan for, each with the budget")
+      ->check(CLI::Range(1, static_cast<int>(kMostRanks)));
   app.add_option("--target", options->target, "the device to plan for");
   app.add_flag("--json", options->json, "one JSON object on stdout");
   return [options] { return run_plan(*options); };

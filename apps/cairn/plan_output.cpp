@@ -16,6 +16,8 @@ nlohmann::ordered_json plan_json(const Plan& plan) {
   json["runtime_bytes"] = plan.runtime_bytes;
   json["step_seconds"] = plan.rehearsal.step_seconds;
   json["tokens_per_second"] = plan.tokens_per_second();
+  json["world_size"] = plan.spec.world.size;
+  json["sent_bytes_per_step"] = static_cast<int64_t>(plan.rehearsal.step_work.link_bytes);
   json["recipe"] = nlohmann::ordered_json::parse(cairn::to_json(plan.recipe));
   json["why"] = plan.why;
   json["candidates"] = nlohmann::ordered_json::array();

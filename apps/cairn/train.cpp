@@ -2,14 +2,18 @@
 // predicted beside what was measured. A signal ends it after the step under way, with a checkpoint.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "backend/registry.h"
 #include "base/bytes.h"
 #include "base/error.h"
+#include "comm/registry.h"
 #include "commands.h"
 #include "files/atomic_file.h"
 #include "machine_rates.h"
 #include "memory/machine.h"
 #include "plan_output.h"
+#include "ranks.h"
 #include "recipe_arguments.h"
 #include "report/accounts.h"
 #include "run_reporter.h"
@@ -38,7 +42,9 @@ void check_asked(const Recipe& recipe) {
         "the recipe names no data: set dataset to a name in dataset_info.json or a file");
 }
 
-nlohmann::ordered_json ledger_json(const Plan& plan, const Snapshot& measured) {
+// Of this rank; `peaks` of all ranks if there are several.
+nlohmann::ordered_json ledger_json(const Plan& plan, const Snapshot& measured,
+                                   const std::vector<double>& peaks) {
   nlohmann::ordered_json json;
   json["predicted"] = to_json(plan.rehearsal.snapshot);
   json["measured"] = to_json(measured);
@@ -52,13 +58,66 @@ nlohmann::ordered_json ledger_json(const Plan& plan, const Snapshot& measured) {
   const StateSummary& states = plan.rehearsal.states;
   if (states.elements_8bit > 0)
     json["bytes_per_8bit_state_parameter"] = states.bytes_per_8bit_parameter();
+  if (peaks.size() == 1) return json;
+  json["rank"] = plan.spec.world.rank;
+  for (const double peak : peaks) json["peak_bytes_of_ranks"].push_back(static_cast<int64_t>(peak));
   return json;
 }
+
+// Rank 0's has the name that one process gives it.
+std::string ledger_name(int rank) {
+  return rank == 0 ? kLedger : fmt::format("ledger.rank{}.json", rank);
+}
+
+// All ranks of this machine share its cores, unless the launcher has parted them already.
+int threads_of(const Recipe& recipe) {
+  const auto asked = static_cast<int>(recipe.memory.threads);
+  if (asked > 0 || launched_ranks_here() == 1) return asked;
+  const int usable = cpu_profile(0).threads;
+  return usable < installed_cores() ? usable : std::max(1, usable / launched_ranks_here());
+}
+
+// What this rank may hold and what its process holds: alike on all ranks, so that they plan alike.
+struct Room {
+  int64_t budget = 0, runtime = 0;
+};
+Room agree_on_room(const Recipe& recipe, Communicator& ranks) {
+  const int64_t here = launched_ranks_here();
+  const int64_t budget = recipe.memory.memory_budget ? budget_of(recipe) : budget_of(recipe) / here;
+  const std::vector<double> budgets = ranks.exchange(static_cast<double>(budget));
+  const std::vector<double> runtimes = ranks.exchange(static_cast<double>(resident_bytes()));
+  return {static_cast<int64_t>(*std::min_element(budgets.begin(), budgets.end())),
+          static_cast<int64_t>(*std::max_element(runtimes.begin(), runtimes.end()))};
+}
+
+// Ranks that would wait for different transfers fail before the first of them.
+void check_schedules(const Plan& plan, const PreparedRun& run, Communicator& ranks) {
+  const uint64_t hash = plan.rehearsal.schedule_hash ^
+                        static_cast<uint64_t>(run.sampler->steps()) * 0x9e3779b97f4a7c15 ^
+                        static_cast<uint64_t>(run.spec.capacity.tokens) << 20;
+  // A double holds half of it.
+  const std::vector<double> upper = ranks.exchange(static_cast<double>(hash >> 32));
+  const std::vector<double> lower = ranks.exchange(static_cast<double>(hash & 0xffffffff));
+  for (size_t rank = 1; rank < upper.size(); ++rank)
+    if (upper[rank] != upper[0] || lower[rank] != lower[0])
+      throw CommError(
+          fmt::format("rank {} has planned other transfers than rank 0; give every rank the same "
+                      "recipe, model, data and program",
+                      rank));
+}
+
+// Ranks but the first say nothing.
+class SilentObserver : public TrainObserver {
+ public:
+  void on_loaded(const std::vector<std::string>&) override {}
+  void on_step(const StepRecord&) override {}
+};
 
 // Prints the ledger and the cheapest remedy to stderr.
 int refuse(const Plan& plan, const PreparedRun& run, const TargetProfile& profile) {
   const std::optional<Remedy> remedy = find_remedy(plan, [&](const Recipe& changed) {
-    return plan_run(prepare_run(changed), profile, plan.budget_bytes, plan.runtime_bytes);
+    return plan_run(prepare_run(changed, run.spec.world), profile, plan.budget_bytes,
+                    plan.runtime_bytes);
   });
   tell(to_text(plan, remedy));
   tell("cairn: {} does not fit the budget; nothing was loaded\n", run.recipe.output.output_dir);
@@ -93,50 +152,84 @@ int tell_stop(const RunSummary& summary) {
   return kStopped;
 }
 
-int run_train(const Options& options) {
-  const Recipe recipe = options.recipe.read();
-  check_asked(recipe);
-  PreparedRun run = prepare_run(recipe);
-  print_remarks(run.remarks);
-  const std::unique_ptr<FolderLock> lock =
-      open_output_folder(run, {kResolvedRecipe, kLedger, kTrainerLog, kLossCurve});
-  if (run.resume) print_remarks(run.resume->remarks);
-  for (const std::string& path : run.outdated_checkpoints)
-    tell("note: {} is of an earlier run, and goes once this run has a checkpoint\n", path);
-
-  const std::unique_ptr<Backend> backend =
-      open_backend(recipe.memory.device, static_cast<int>(recipe.memory.threads));
+// Rank 0 alone prints, holds the folder and writes what is not a rank's own.
+int train_on(const Recipe& recipe, Communicator& ranks) {
+  const bool leads = ranks.rank() == 0;
+  PreparedRun run = prepare_run(recipe, ranks.world());
+  std::unique_ptr<FolderLock> lock;
+  if (leads) {
+    print_remarks(run.remarks);
+    lock = open_output_folder(run, {kResolvedRecipe, kLedger, kTrainerLog, kLossCurve});
+    if (run.resume && ranks.world_size() > 1)
+      throw UserError(fmt::format(
+          "{} is a checkpoint of one process; resume it with one, or write resume_from_checkpoint: "
+          "false",
+          run.resume->folder));
+    if (run.resume) print_remarks(run.resume->remarks);
+    for (const std::string& path : run.outdated_checkpoints)
+      tell("note: {} is of an earlier run, and goes once this run has a checkpoint\n", path);
+  }
+  const std::unique_ptr<Backend> backend = open_backend(recipe.memory.device, threads_of(recipe));
   warm_up(*backend);
-  const int64_t budget = budget_of(recipe);
   const TargetProfile profile = with_stored_rates(backend->profile());
-  const Plan plan = plan_run(run, profile, budget, resident_bytes());
-  if (!plan.fits()) return refuse(plan, run, profile);
-  tell(to_text(plan, std::nullopt));
+  const Room room = agree_on_room(recipe, ranks);
+  const Plan plan = plan_run(run, profile, room.budget, room.runtime);
+  check_schedules(plan, run, ranks);
+  if (!plan.fits()) {
+    const int code = leads ? refuse(plan, run, profile) : kDoesNotFit;
+    ranks.barrier();
+    return code;
+  }
   // What the plan chose is what runs, and what a later run can be asked for.
   run.recipe = plan.recipe;
   run.spec = plan.spec;
-  write_text(recipe.output.output_dir + "/" + kResolvedRecipe, to_yaml(plan.recipe));
-
+  std::unique_ptr<RunReporter> reporter;
+  if (leads) {
+    tell(to_text(plan, std::nullopt));
+    write_text(recipe.output.output_dir + "/" + kResolvedRecipe, to_yaml(plan.recipe));
+    reporter = std::make_unique<RunReporter>(run);
+  }
+  // Many ranks write no checkpoint: there a signal ends the job at once.
+  if (ranks.world_size() == 1) stop_at_signals();
   Ledger ledger;
-  ledger.set_budget(Place::device, budget - plan.runtime_bytes);
-  RunReporter reporter(run);
-  stop_at_signals();
+  ledger.set_budget(Place::device, room.budget - plan.runtime_bytes);
   RunSummary summary;
   try {
+    SilentObserver silent;
     Arena arena(backend->device(), ledger, plan.rehearsal.layout);
     arena.prefault();
-    summary = run_training(run, *backend, arena, reporter);
+    summary = run_training(run, *backend, arena,
+                           leads ? static_cast<TrainObserver&>(*reporter) : silent, &ranks);
   } catch (const NotFinite&) {
-    reporter.finish();
-    tell(accounts_table(ledger.snapshot()));
+    if (leads) {
+      reporter->finish();
+      tell(accounts_table(ledger.snapshot()));
+    }
     throw;
   }
-  reporter.finish();
-  if (summary.stopped) return tell_stop(summary);
+  if (summary.stopped) {
+    reporter->finish();
+    return tell_stop(summary);
+  }
   const Snapshot measured = ledger.snapshot();
-  write_text(recipe.output.output_dir + "/" + kLedger, ledger_json(plan, measured).dump(2) + "\n");
+  const std::vector<double> peaks = ranks.exchange(static_cast<double>(measured.peak_bytes()));
+  write_text(recipe.output.output_dir + "/" + ledger_name(ranks.rank()),
+             ledger_json(plan, measured, peaks).dump(2) + "\n");
+  if (!leads) return kDone;
+  reporter->finish();
   print_result(plan, measured, summary, recipe);
   return kDone;
+}
+
+int run_train(const Options& options) {
+  Recipe recipe;
+  return run_on_ranks(
+      [&] {
+        recipe = options.recipe.read();
+        check_asked(recipe);
+        return recipe.sharding.timeout_seconds;
+      },
+      [&](Communicator& ranks) { return train_on(recipe, ranks); });
 }
 
 }  // namespace

@@ -93,6 +93,7 @@ struct RandomFill {
   bool normal = false;  // standard deviation `scale`; else uniform in +-scale
   float scale = 1;
   uint64_t seed = 0, stream = 0;
+  int64_t first = 0;  // element that the view begins at, a multiple of 256
 };
 
 // Which elements of the rows of a batch are dropped: one by one with probability `rate`, each a

@@ -21,12 +21,14 @@ struct Work {
   double gemm_flops = 0;   // products, 2 per multiply-add; attention counts the causal half only
   double bytes_moved = 0;  // by everything that is no product
   double page_bytes = 0;   // to and from the page store
-  // Paging runs beside computing, and takes something from it: the longer of the two is what is
-  // waited for.
+  double link_bytes = 0;   // sent to other ranks
+  // Paging and sending run beside computing, and paging takes something from it: the longest of the
+  // three is what is waited for.
   double seconds(const TargetProfile& profile) const {
-    return std::max(gemm_flops / profile.gemm_flops + bytes_moved / profile.bytes_per_second +
-                        page_bytes * profile.page_slowdown,
-                    page_bytes / profile.page_bytes_per_second);
+    return std::max({gemm_flops / profile.gemm_flops + bytes_moved / profile.bytes_per_second +
+                         page_bytes * profile.page_slowdown,
+                     page_bytes / profile.page_bytes_per_second,
+                     link_bytes / profile.link_bytes_per_second});
   }
 };
 

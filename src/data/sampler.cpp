@@ -29,6 +29,7 @@ int64_t sum_of_largest(std::vector<int64_t>& values, int64_t count) {
 void check_options(const std::vector<Row>& rows, const SamplerOptions& options) {
   if (rows.empty())
     throw UserError("there is no example to train on: the data set is empty after preparation");
+  CAIRN_CHECK(options.ranks >= 1, "[sampler] wanted at least one rank, got {}", options.ranks);
   if (options.batch_size < 1 || options.accumulation < 1)
     throw UserError(
         fmt::format("the batch size and the accumulation steps must be at least 1, got "
@@ -46,13 +47,13 @@ Sampler::Sampler(std::vector<Row> rows, const SamplerOptions& options)
     : rows_(std::move(rows)), options_(options) {
   check_options(rows_, options);
   const auto count = static_cast<int64_t>(rows_.size());
-  batches_per_epoch_ =
-      options.drop_last ? count / options.batch_size : ceil_div(count, options.batch_size);
+  const int64_t batch_of_all = options.batch_size * options.ranks;
+  batches_per_epoch_ = options.drop_last ? count / batch_of_all : ceil_div(count, batch_of_all);
   if (batches_per_epoch_ == 0)
     throw UserError(fmt::format(
         "{} examples make no whole batch of {}, and dataloader_drop_last leaves partial ones out; "
         "lower the batch size",
-        count, options.batch_size));
+        count, batch_of_all));
   steps_per_epoch_ = ceil_div(batches_per_epoch_, options.accumulation);
   if (options.max_steps > 0) {
     steps_ = options.max_steps;
@@ -74,15 +75,15 @@ const std::vector<int64_t>& Sampler::order_of(int64_t epoch) const {
   if (options_.group_by_length) {
     std::vector<int64_t> lengths;
     for (const Row& row : rows_) lengths.push_back(row.tokens);
-    order_ = group_by_length(
-        std::move(order_), lengths,
-        std::min(count, options_.batch_size) * std::min(count, options_.accumulation));
+    order_ = group_by_length(std::move(order_), lengths,
+                             std::min(count, options_.batch_size * options_.ranks) *
+                                 std::min(count, options_.accumulation));
   }
   ordered_epoch_ = epoch;
   return order_;
 }
 
-SampledStep Sampler::step(int64_t index) const {
+SampledStep Sampler::step(int64_t index, int64_t rank) const {
   CAIRN_CHECK(index >= 0 && index < steps_, "[sampler] wanted a step below {}, got {}", steps_,
               index);
   const std::vector<int64_t>* order = options_.shuffle ? &order_of(epoch_of(index)) : nullptr;
@@ -91,8 +92,9 @@ SampledStep Sampler::step(int64_t index) const {
   SampledStep step;
   step.reserve(static_cast<size_t>(last_batch - first_batch));
   for (int64_t batch = first_batch; batch < last_batch; ++batch) {
-    const int64_t first = batch * options_.batch_size;
-    const int64_t last = std::min(first + options_.batch_size, static_cast<int64_t>(rows_.size()));
+    const auto rows = static_cast<int64_t>(rows_.size());
+    const int64_t first = std::min((batch * options_.ranks + rank) * options_.batch_size, rows);
+    const int64_t last = std::min(first + options_.batch_size, rows);
     MicroBatch& indices = step.emplace_back();
     for (int64_t i = first; i < last; ++i) {
       const int64_t row = order ? (*order)[static_cast<size_t>(i)] : i;
@@ -130,8 +132,8 @@ Capacity Sampler::capacity(std::span<const Example> examples) const {
   const auto rows = static_cast<int64_t>(rows_.size());
   if (ceil_div(distinct, steps_per_epoch_) > std::max<int64_t>(1, kMostWalkedRows / rows))
     return bound_of_capacity(examples);
-  for (int64_t index = 0; index < distinct; ++index)
-    for (const MicroBatch& micro_batch : step(index)) {
+  for (int64_t at = 0; at < distinct * options_.ranks; ++at)
+    for (const MicroBatch& micro_batch : step(at / options_.ranks, at % options_.ranks)) {
       chosen.clear();
       for (int64_t i : micro_batch) chosen.push_back(&examples[static_cast<size_t>(i)]);
       capacity = elementwise_max(capacity, capacity_of(chosen));
@@ -144,14 +146,19 @@ std::vector<int64_t> Sampler::trained_tokens(std::span<const Example> examples) 
   labels.reserve(examples.size());
   for (const Example& example : examples) labels.push_back(example.trained_labels());
   std::vector<int64_t> tokens(static_cast<size_t>(steps_), 0);
-  for (int64_t index = 0; index < steps_; ++index)
-    for (const MicroBatch& micro_batch : step(index))
+  for (int64_t at = 0; at < steps_ * options_.ranks; ++at)
+    for (const MicroBatch& micro_batch : step(at / options_.ranks, at % options_.ranks))
       for (int64_t i : micro_batch)
-        tokens[static_cast<size_t>(index)] += labels[static_cast<size_t>(i)];
+        tokens[static_cast<size_t>(at / options_.ranks)] += labels[static_cast<size_t>(i)];
   return tokens;
 }
 
 Batch make_batch(std::span<const Example> examples, const MicroBatch& micro_batch) {
+  if (micro_batch.empty()) {
+    static const Example token{.ids = {0}, .labels = {kIgnored}};
+    const Example* const one[] = {&token};
+    return make_batch(one);
+  }
   std::vector<const Example*> chosen;
   chosen.reserve(micro_batch.size());
   for (int64_t i : micro_batch) {

@@ -17,7 +17,8 @@ namespace cairn {
 inline constexpr int64_t kMostSteps = 1000000000;
 
 struct SamplerOptions {
-  int64_t batch_size = 1;    // rows in a micro-batch
+  int64_t batch_size = 1;    // rows in a micro-batch of one rank
+  int64_t ranks = 1;         // that take their rows of a micro-batch one after the other
   int64_t accumulation = 1;  // micro-batches in a step
   double epochs = 3.0;       // may be a fraction; unused when max_steps is set
   int64_t max_steps = -1;    // above 0: the number of steps, whatever the epochs
@@ -41,15 +42,17 @@ class Sampler {
   int64_t steps() const { return steps_; }
   int64_t steps_per_epoch() const { return steps_per_epoch_; }
   int64_t batches_per_epoch() const { return batches_per_epoch_; }
-  // Of steps counted from 0. The last step of an epoch may hold fewer micro-batches. Keeps the
-  // order of the epoch it was asked for last, so it is not for several threads at once.
-  SampledStep step(int64_t index) const;
+  // What `rank` does in a step, counted from 0. The last step of an epoch may hold fewer
+  // micro-batches, and a rank no row of the last one: all ranks have as many. Keeps the order of
+  // the epoch it was asked for last, so it is not for several threads at once.
+  SampledStep step(int64_t index, int64_t rank = 0) const;
   int64_t epoch_of(int64_t step) const { return step / steps_per_epoch_; }
 
-  // The largest of each extent over every micro-batch of the run. Where the run visits more rows
-  // than can be walked, what no micro-batch of these rows can exceed.
+  // The largest of each extent over every micro-batch of the run, on all ranks. Where the run
+  // visits more rows than can be walked, what no micro-batch of these rows can exceed.
   Capacity capacity(std::span<const Example> examples) const;
-  // Labels that train, per step: the divisor of the loss, known before the first backward.
+  // Labels that train, per step, on all ranks: the divisor of the loss, known before the first
+  // backward.
   std::vector<int64_t> trained_tokens(std::span<const Example> examples) const;
 
  private:
@@ -66,7 +69,7 @@ class Sampler {
   mutable int64_t ordered_epoch_ = -1;
 };
 
-// The batch of one micro-batch.
+// The batch of one micro-batch; of none, one token without a label.
 Batch make_batch(std::span<const Example> examples, const MicroBatch& micro_batch);
 
 }  // namespace cairn

@@ -1,5 +1,7 @@
 #include "memory/machine.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <charconv>
 #include <fstream>
@@ -104,5 +106,7 @@ bool reset_peak_resident() {
   out.flush();
   return out.good();
 }
+
+int installed_cores() { return static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN)); }
 
 }  // namespace cairn

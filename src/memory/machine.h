@@ -24,4 +24,7 @@ int64_t peak_resident_bytes();
 // Starts the peak anew; false where the system does not allow it.
 bool reset_peak_resident();
 
+// Cores of the machine, whether this process may use them or not.
+int installed_cores();
+
 }  // namespace cairn

@@ -22,7 +22,7 @@ BlockRunner::BlockRunner(const Pass& pass, std::span<const Block> blocks,
 }
 
 Tensor BlockRunner::run(size_t index, Keep keep) {
-  pass_.open_weights(index);
+  pass_.open_weights(unit_of_block(index));
   const Ledger::Scope scope(pass_.exec.arena.ledger(), block_name(index));
   Saved& saved = saved_[index];
   auto now = std::make_unique<BlockSaved>();
@@ -57,7 +57,7 @@ void BlockRunner::restore(size_t index) {
     pages_.fetch(index, pass_.filled(saved.input));
   }
   if (!saved.input) restore_segment(index);
-  pass_.open_weights(index);
+  pass_.open_weights(unit_of_block(index));
   if (saved.block) return;
   const Ledger::Scope scope(pass_.exec.arena.ledger(), block_name(index));
   saved.block = std::make_unique<BlockSaved>();
@@ -78,7 +78,7 @@ void BlockRunner::backward(View d, bool input_gradient) {
 
 Tensor run_blocks(const Pass& pass, std::span<const Block> blocks, Tensor hidden) {
   for (size_t i = 0; i < blocks.size(); ++i) {
-    pass.open_weights(i);
+    pass.open_weights(unit_of_block(i));
     const Ledger::Scope scope(pass.exec.arena.ledger(), block_name(i));
     BlockSaved dropped;
     Tensor output = pass.make_activation("output", hidden.shape()[1]);

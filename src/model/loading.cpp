@@ -37,11 +37,19 @@ void check_belongs(const Model& model, const TensorSource& source) {
       refuse(fmt::format("there is no place for its tensor '{}'", info.name));
 }
 
+// A rank's own elements, which may be none, are those that the whole would have.
+void fill_own(const Exec& exec, RandomFill fill, const Parameter& parameter, View value) {
+  if (value.elements() == 0) return;
+  if (parameter.cut.value) fill.first = parameter.own_first();
+  ops::fill_random(exec, fill, value);
+}
+
 }  // namespace
 
-std::vector<std::string> load_weights(const Exec& exec, Model& model, const TensorSource* source) {
+std::vector<std::string> load_weights(const Exec& exec, Model& model, const TensorSource* source,
+                                      Peers* peers) {
   Tensor scratch = exec.make_scratch("read", kReadScratchBytes);
-  QuantisingRoom quantising(exec, model);
+  QuantisingRoom quantising(exec, model, peers);
   if (!source) return {};
   const WeightReader reader(*source, model);
   reader.write_tables(exec, model);
@@ -62,8 +70,8 @@ void load_adapter(const Exec& exec, Model& model, const TensorSource* source) {
   check_belongs(model, *source);
   for (Parameter& parameter : model.parameters())
     if (parameter.in_adapter_file())
-      source->read(source->require(parameter.name_in_adapter()), parameter.value,
-                   {scratch.view().data(), static_cast<size_t>(kReadScratchBytes)});
+      read_own(*source, source->require(parameter.name_in_adapter()), parameter,
+               {scratch.view().data(), static_cast<size_t>(kReadScratchBytes)});
 }
 
 void start_adapter(const Exec& exec, Model& model, uint64_t seed) {
@@ -71,19 +79,20 @@ void start_adapter(const Exec& exec, Model& model, uint64_t seed) {
   for (Parameter& parameter : model.parameters()) {
     ++stream;
     if (!parameter.adapter) continue;
+    const View value = parameter.cut.value ? parameter.view_own_value() : parameter.value;
     if (parameter.name.ends_with(".lora_B.weight")) {
-      ops::fill_zero(exec, parameter.value);
+      ops::fill_zero(exec, value);
       continue;
     }
-    const auto fan_in = static_cast<float>(parameter.shape[1]);
-    ops::fill_random(exec, {.scale = 1 / std::sqrt(fan_in), .seed = seed, .stream = stream},
-                     parameter.value);
+    RandomFill fill{.seed = seed, .stream = stream};
+    fill.scale = 1 / std::sqrt(static_cast<float>(parameter.shape[1]));
+    fill_own(exec, fill, parameter, value);
   }
 }
 
-void start_random(const Exec& exec, Model& model, uint64_t seed) {
+void start_random(const Exec& exec, Model& model, uint64_t seed, Peers* peers) {
   Tensor scratch = exec.make_scratch("read", kReadScratchBytes);
-  QuantisingRoom quantising(exec, model);
+  QuantisingRoom quantising(exec, model, peers);
   write_quant_tables(exec, model);
   StreamFill filling(model.streamed());
   uint64_t stream = 0;
@@ -91,9 +100,9 @@ void start_random(const Exec& exec, Model& model, uint64_t seed) {
     ++stream;
     if (parameter.adapter) continue;
     filling.next(parameter);
-    const View value = parameter.value;
+    const View value = parameter.cut.value ? parameter.view_own_value() : parameter.value;
     if (parameter.shape.rank() == 1) {
-      const auto count = static_cast<size_t>(parameter.elements());
+      const auto count = static_cast<size_t>(value.elements());
       const std::vector<float> wide(count, parameter.vector_start);
       const std::vector<bf16> narrow(count, to_bf16(parameter.vector_start));
       const void* data =
@@ -103,15 +112,21 @@ void start_random(const Exec& exec, Model& model, uint64_t seed) {
     }
     RandomFill fill{.normal = true, .scale = 0.02f, .seed = seed, .stream = stream};
     if (parameter.storage != DType::u4) {
-      ops::fill_random(exec, fill, value);
+      fill_own(exec, fill, parameter, value);
       continue;
     }
     quantising.quantise(
         exec, model, parameter,
         [&](int64_t first, int64_t, View out) {
-          // Each piece has a stream of its own, beyond those of whole weights.
-          fill.stream = stream << 32 | static_cast<uint64_t>(first + 1);
-          ops::fill_random(exec, fill, out);
+          // A stream beyond those of other weights; where rows begin between draws, one a row.
+          fill.stream = stream << 32;
+          fill.first = first * out.columns();
+          if (out.columns() % kCodedBlock == 0) return ops::fill_random(exec, fill, out);
+          fill.first = 0;
+          for (int64_t row = 0; row < out.rows(); ++row) {
+            fill.stream = stream << 32 | static_cast<uint64_t>(first + row + 1);
+            ops::fill_random(exec, fill, out.view_rows(row, 1));
+          }
         },
         "random weights");
   }

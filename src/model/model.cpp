@@ -22,6 +22,13 @@ bool ModelSpec::parts_tied_head() const {
          (lora->saves_beside("model.embed_tokens") || lora->saves_beside("lm_head"));
 }
 
+std::vector<Unit> Model::weight_units() {
+  std::vector<Unit> units(head_unit(blocks_.size()) + 1);
+  for (Parameter& parameter : parameters_) units[parameter.unit].push_back(&parameter);
+  if (head_.vocabulary.weight == embedding_) units.back().push_back(embedding_);
+  return units;
+}
+
 Parameter* Model::find(const std::string& name) {
   for (Parameter& parameter : parameters_)
     if (parameter.name == name) return &parameter;
@@ -29,6 +36,7 @@ Parameter* Model::find(const std::string& name) {
 }
 
 Tensor Model::embed(const Pass& pass) const {
+  pass.open_weights(kEmbeddingUnit);
   Tensor hidden = pass.make_activation("embedded", spec_.config.hidden);
   ops::embedding_forward(pass.exec, pass.ids, embedding_->value, pass.filled(hidden),
                          embedding_scale(pass));
@@ -43,15 +51,21 @@ double Model::train_pass(const Pass& pass, const CheckpointPolicy& policy, float
   Tensor waiting;
   const bool head_waits =
       pass.gradients && embedding_->trainable && head_.vocabulary.weight == embedding_;
+  pass.open_weights(head_unit(blocks_.size()));
   OpenGradients head_gradients(pass, head_unit_);
   const double loss = head_.forward_backward(pass, pass.filled(std::as_const(output)), scale,
                                              pass.filled(d), head_waits ? &waiting : nullptr);
   head_gradients.complete();
   output.reset();
   runner.backward(pass.filled(d), embedding_->trainable);
-  if (!embedding_->trainable) return loss;
+  if (head_waits) pass.open_weights(head_unit(blocks_.size()));
+  if (!embedding_->trainable) {
+    pass.close_weights();
+    return loss;
+  }
   OpenGradients gradients(pass, embedding_unit_);
   if (head_waits) head_.backward_vocabulary(pass, waiting, scale);
+  pass.close_weights();
   ops::embedding_backward(pass.exec, pass.ids, pass.filled(std::as_const(d)),
                           embedding_->gradient.view(), embedding_scale(pass));
   gradients.complete();
@@ -60,13 +74,16 @@ double Model::train_pass(const Pass& pass, const CheckpointPolicy& policy, float
 
 double Model::evaluate_pass(const Pass& pass) const {
   const Tensor output = run_blocks(pass, blocks_, embed(pass));
-  return head_.forward_backward(pass, pass.filled(output), 0, View());
+  pass.open_weights(head_unit(blocks_.size()));
+  const double loss = head_.forward_backward(pass, pass.filled(output), 0, View());
+  pass.close_weights();
+  return loss;
 }
 
 void Model::generate_pass(const Pass& pass, KvCache& cache, ConstView cu_keys, View logits) const {
   Tensor hidden = embed(pass);
   for (size_t i = 0; i < blocks_.size(); ++i) {
-    pass.open_weights(i);
+    pass.open_weights(unit_of_block(i));
     Tensor output = pass.make_activation("output", spec_.config.hidden);
     blocks_[i].forward_cached(pass, pass.filled(std::as_const(hidden)), cache,
                               static_cast<int64_t>(i), cu_keys, pass.filled(output));

@@ -84,6 +84,9 @@ class Model {
   QuantTables& quant_tables() { return quant_tables_; }
   // Null unless weights stream.
   StreamedWeights* streamed() const { return streamed_.get(); }
+  // The parameters that each unit's pass reads: embedding, blocks, head. A tied head reads the
+  // embedding's.
+  std::vector<Unit> weight_units();
   // The parts of allocate: tables of codes, and one parameter's value with what its codes need.
   void allocate_tables(const Exec& exec);
   void allocate_value(const Exec& exec, Parameter& parameter);

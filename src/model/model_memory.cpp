@@ -33,8 +33,12 @@ void Model::allocate(const Exec& exec, int64_t positions) {
     allocate_value(exec, parameter);
     if (!parameter.trainable || spec_.unit_gradients) continue;
     const Ledger::Scope scope(exec.arena.ledger(), parameter.name);
-    parameter.gradient = exec.make(Account::gradients, "gradient", trained_storage(spec_.precision),
-                                   parameter.shape);
+    const DType storage = trained_storage(spec_.precision);
+    if (parameter.cut.gradient)
+      parameter.gradient_share =
+          exec.make(Account::gradients, "gradient share", storage, {parameter.cut.share});
+    else
+      parameter.gradient = exec.make(Account::gradients, "gradient", storage, parameter.shape);
   }
   const auto make_table = [&](std::string_view label) {
     return exec.make(Account::workspace, label, DType::f32,
@@ -77,16 +81,25 @@ void Model::allocate_value(const Exec& exec, Parameter& parameter) {
   if (parameter.streamed_block >= 0) return;
   const Ledger::Scope scope(exec.arena.ledger(), parameter.name);
   ParameterMemory& memory = parameter.memory;
-  memory.value = exec.make(Account::weights, "weight", parameter.storage, parameter.shape);
+  const bool cut = parameter.cut.value;
+  memory.value = exec.make(Account::weights, "weight", parameter.storage,
+                           cut ? Shape{parameter.cut.share} : parameter.shape);
+  // Cuts fall between blocks.
+  const int64_t blocks =
+      cut && quantised ? ceil_div(parameter.cut.share, parameter.quant.block) : scales.blocks;
+  if (quantised)
+    memory.absmax =
+        exec.make(Account::weights, "absmax", scales.nested ? DType::u8 : DType::f32, {blocks});
+  if (quantised && scales.nested)
+    memory.nested_absmax =
+        exec.make(Account::weights, "nested absmax", DType::f32, {ceil_div(blocks, kNestedBlock)});
+  // Whoever opens a cut one says where it is.
+  if (cut) return;
   parameter.value = memory.value.view();
   if (!quantised) return;
-  memory.absmax = exec.make(Account::weights, "absmax", scales.nested ? DType::u8 : DType::f32,
-                            {scales.blocks});
   parameter.quant.absmax = scales.absmax = memory.absmax.view();
-  if (!scales.nested) return;
-  memory.nested_absmax = exec.make(Account::weights, "nested absmax", DType::f32,
-                                   {ceil_div(scales.blocks, kNestedBlock)});
-  parameter.quant.nested_absmax = scales.nested_absmax = memory.nested_absmax.view();
+  if (scales.nested)
+    parameter.quant.nested_absmax = scales.nested_absmax = memory.nested_absmax.view();
 }
 
 void Model::allocate_slots(const Exec& exec) {

@@ -67,12 +67,16 @@ Model::Model(const ModelSpec& spec) : spec_(spec) {
     blocks_.push_back(declare_block(i));
     for (size_t p = first; p < parameters_.size(); ++p) {
       Parameter& parameter = parameters_[p];
+      parameter.unit = unit_of_block(static_cast<size_t>(i));
       if (parameter.trainable) blocks_.back().trained.push_back(&parameter);
       if (spec_.streams_weights && !parameter.trainable && !parameter.adapter)
         parameter.streamed_block = i;
     }
   }
+  const size_t first_of_head = parameters_.size();
   declare_head();
+  for (size_t p = first_of_head; p < parameters_.size(); ++p)
+    parameters_[p].unit = head_unit(blocks_.size());
   if (embedding_->trainable) embedding_unit_.push_back(embedding_);
   for (Parameter* parameter : {head_.norm.weight, head_.vocabulary.weight})
     if (parameter != embedding_ && parameter->trainable) head_unit_.push_back(parameter);

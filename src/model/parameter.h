@@ -11,9 +11,16 @@
 namespace cairn {
 
 struct ParameterMemory {
-  Tensor value;          // [shape]
-  Tensor absmax;         // [blocks], of u4 storage
+  Tensor value;          // [shape], or [cut.share] if the value is cut
+  Tensor absmax;         // [blocks of that], of u4 storage
   Tensor nested_absmax;  // [ceil(blocks / 256)]
+};
+
+// What ranks share of a parameter, and which elements are this rank's. Not cut: all, on every rank.
+struct Cut {
+  bool states = false, gradient = false, value = false;  // what each rank keeps its share of
+  int64_t share = 0;                                     // elements that every rank has memory for
+  int64_t first = 0, count = 0;                          // this rank's: they end with the parameter
 };
 
 struct Parameter {
@@ -33,9 +40,21 @@ struct Parameter {
   QuantState quant;                // the same as kernels take it, with the model's tables
   ParameterMemory memory;          // empty for a weight that streams
   int64_t streamed_block = -1;     // the block that it streams with
-  Tensor gradient;                 // f32, or bf16 in the 2-byte modes; empty when frozen
+  size_t unit = 0;                 // whose weights are opened together: embedding, blocks, head
+  Cut cut;
+  Tensor gradient;        // f32, or bf16 in the 2-byte modes; empty when frozen
+  Tensor gradient_share;  // [cut.share], the sum over ranks, if gradients are cut
 
   int64_t elements() const { return shape.elements(); }
+  // This rank's elements of value and gradient, [n]: from element own_first() on. They are wherever
+  // the parameter is, whole or not.
+  int64_t own_first() const { return cut.share > 0 ? cut.first : 0; }
+  int64_t own_elements() const { return cut.share > 0 ? cut.count : elements(); }
+  View view_own_value();
+  View view_own_gradient();
+  // The same in rows, of parameters whose value is cut or not cut at all.
+  int64_t own_first_row() const { return own_first() / shape.row_elements(); }
+  int64_t own_rows() const { return own_elements() / shape.row_elements(); }
   bool in_adapter_file() const { return adapter || saved_beside; }
   const std::string& name_in_model() const { return starts_as.empty() ? name : starts_as; }
   std::string name_in_adapter() const { return adapter ? name : "base_model.model." + name; }

@@ -3,12 +3,12 @@
 #pragma once
 
 #include "memory/page_store.h"
+#include "model/parameter_store.h"
 #include "ops/exec.h"
 
 namespace cairn {
 
 class GradientStore;
-class StreamedWeights;
 
 // How much a batch holds, or the most that any batch of the run will hold.
 struct Extent {
@@ -35,11 +35,16 @@ struct Pass {
   PageStore* pages = nullptr;     // for block inputs that page, or none
   // Takes gradients unit by unit; none: they stay for the run.
   GradientStore* gradients = nullptr;
-  StreamedWeights* weights = nullptr;  // of the blocks, if they stream
+  ParameterStore* weights = nullptr;  // none: they are in memory
 
   int64_t tokens() const { return extent.tokens; }
-  // Call before a block is used.
-  void open_weights(size_t block) const;
+  // Call before a unit is used, and after the last one.
+  void open_weights(size_t unit) const {
+    if (weights) weights->open(unit);
+  }
+  void close_weights() const {
+    if (weights) weights->close();
+  }
 
   // [capacity.tokens, columns] of the activations account, in the activation type.
   Tensor make_activation(std::string_view label, int64_t columns) const {

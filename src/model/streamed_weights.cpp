@@ -98,7 +98,12 @@ void StreamedWeights::start_read(size_t block) {
   slot.reads = true;
 }
 
-void StreamedWeights::open(size_t block) {
+void StreamedWeights::open(size_t unit) {
+  if (unit >= unit_of_block(0) && unit < head_unit(blocks_.size()))
+    open_block(unit - unit_of_block(0));
+}
+
+void StreamedWeights::open_block(size_t block) {
   if (block == latest_) return;
   CAIRN_CHECK(pages_, "[streamed weights] wanted use_pages before the first block");
   start_read(block);

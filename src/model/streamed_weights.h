@@ -8,18 +8,19 @@
 
 #include "memory/page_store.h"
 #include "model/parameter.h"
+#include "model/parameter_store.h"
 #include "ops/exec.h"
 
 namespace cairn {
 
-class StreamedWeights {
+class StreamedWeights : public ParameterStore {
  public:
   // blocks[i]: the parameters that stream with block i, in their order.
   using Blocks = std::vector<std::vector<Parameter*>>;
 
   // Takes the slots.
   StreamedWeights(const Exec& exec, Blocks blocks);
-  ~StreamedWeights();
+  ~StreamedWeights() override;
   StreamedWeights(const StreamedWeights&) = delete;
   StreamedWeights& operator=(const StreamedWeights&) = delete;
 
@@ -31,9 +32,9 @@ class StreamedWeights {
   void start_fill(size_t block);
   void keep(size_t block);
 
-  // The block's parameters have their values until another block than a neighbour is opened. Starts
-  // to read the next block of a walk. Throws DeviceError.
-  void open(size_t block);
+  // Of units, those of blocks stream. Throws DeviceError.
+  void open(size_t unit) override;
+  void close() override {}
 
  private:
   static constexpr size_t kNone = static_cast<size_t>(-1);
@@ -49,6 +50,7 @@ class StreamedWeights {
   // Points the block's parameters into its slot.
   void place(size_t block);
   void start_read(size_t block);
+  void open_block(size_t block);
   int64_t offset_of(size_t block) const {
     return offset_ + slot_bytes_ * static_cast<int64_t>(block);
   }

@@ -16,6 +16,13 @@ void check_shape(const Parameter& parameter, const std::string& name, const Shap
 
 }  // namespace
 
+void read_own(const TensorSource& source, const TensorInfo& info, Parameter& parameter,
+              std::span<std::byte> room) {
+  if (!parameter.cut.value) return source.read(info, parameter.value, room);
+  source.read_rows(info, parameter.own_first_row(), parameter.own_rows(),
+                   parameter.view_own_value(), room);
+}
+
 WeightReader::WeightReader(const TensorSource& source, const Model& model) : source_(source) {
   for (QuantisedModule& module : find_quantised_modules(source)) {
     const std::string weight = module.weight();
@@ -57,7 +64,7 @@ void WeightReader::read(const Exec& exec, Model& model, Parameter& parameter,
   const TensorInfo& info = source_.require(parameter.name_in_model());
   if (const auto coded = coded_.find(info.name); coded != coded_.end())
     return read_coded(exec, model, parameter, source_, coded->second, room);
-  if (parameter.storage != DType::u4) return source_.read(info, parameter.value, room);
+  if (parameter.storage != DType::u4) return read_own(source_, info, parameter, room);
   const auto rows = [&](int64_t first, int64_t count, View out) {
     source_.read_rows(info, first, count, out, room);
   };

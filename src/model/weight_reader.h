@@ -12,6 +12,10 @@
 
 namespace cairn {
 
+// This rank's part of a parameter from a tensor of numbers: rows of it if the value is cut.
+void read_own(const TensorSource& source, const TensorInfo& info, Parameter& parameter,
+              std::span<std::byte> room);
+
 class WeightReader {
  public:
   // Holds every parameter but the adapter's against the source, before the first byte is read.
@@ -21,7 +25,8 @@ class WeightReader {
 
   // Writes what codes stand for, unless the source brings that itself.
   void write_tables(const Exec& exec, Model& model) const;
-  // Reads one parameter of the model into its memory. `room`: kReadScratchBytes.
+  // Reads one parameter of the model into its memory, or this rank's part of it. `room`:
+  // kReadScratchBytes.
   void read(const Exec& exec, Model& model, Parameter& parameter, QuantisingRoom& quantising,
             std::span<std::byte> room) const;
   // Names in the source that the model has no use for.

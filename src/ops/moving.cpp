@@ -20,6 +20,9 @@ void fill_zero(const Exec& exec, View out) { exec.kernels().fill_zero(exec.strea
 
 void fill_random(const Exec& exec, const RandomFill& fill, View out) {
   check_float("fill_random", "out", out);
+  CAIRN_CHECK(fill.first % kCodedBlock == 0,
+              "[fill_random] wanted a first element at a multiple of {}, got {}", kCodedBlock,
+              fill.first);
   exec.kernels().fill_random(exec.stream, fill, out);
 }
 

@@ -50,6 +50,30 @@ void explain_weights(Plan& plan) {
                                    quantised.elements, quantised.bytes_per_weight()));
 }
 
+void explain_sharding(Plan& plan, const TargetProfile& profile) {
+  const int64_t stage = plan.spec.sharding.stage;
+  const int ranks = plan.spec.world.size;
+  if (ranks == 1) {
+    if (stage > 0) plan.why.push_back(kOneRankSharesNothing);
+    return;
+  }
+  constexpr const char* kept[] = {
+      "keeps all weights, gradients and optimizer states",
+      "keeps all weights and gradients, and its share of the optimizer's states",
+      "keeps all weights, and its share of gradients and optimizer states",
+      "keeps its share of weights, gradients and optimizer states"};
+  plan.why.push_back(
+      fmt::format("zero_stage: {} on {} ranks: each {}; the accounts are those of "
+                  "one rank, and all ranks' are equal",
+                  stage, ranks, kept[stage]));
+  const double bytes = plan.rehearsal.step_work.link_bytes;
+  plan.why.push_back(
+      fmt::format("a step sends {} from each rank to the others, {:.1f} s at the {}/s that the "
+                  "profile of '{}' has, beside computing",
+                  format_bytes(static_cast<int64_t>(bytes)), bytes / profile.link_bytes_per_second,
+                  format_bytes(static_cast<int64_t>(profile.link_bytes_per_second)), profile.name));
+}
+
 void explain(Plan& plan, const TargetProfile& profile) {
   const auto& accounts = plan.rehearsal.snapshot.accounts_at_peak();
   const auto largest =
@@ -83,6 +107,7 @@ void explain(Plan& plan, const TargetProfile& profile) {
               "its own, which the step's time includes; max_grad_norm: 0 or max_grad_norm_per_unit "
               "need none"
             : "optimizer_in_backward: gradients live while their block's backward runs");
+  explain_sharding(plan, profile);
   if (!plan.fits())
     plan.why.push_back(fmt::format(
         "{} are needed, {} more than the budget of {}", format_bytes(plan.needed_bytes()),
@@ -135,7 +160,8 @@ Plan make_plan(const Recipe& recipe, const TrainSpec& spec, const TargetProfile&
   plan.spec = spec;
   plan.budget_bytes = budget_bytes;
   plan.runtime_bytes = runtime_bytes;
-  plan.tokens_per_step = recipe.train.gradient_accumulation_steps * spec.capacity.tokens;
+  plan.tokens_per_step =
+      recipe.train.gradient_accumulation_steps * spec.capacity.tokens * spec.world.size;
   plan.asked_checkpointing = recipe.memory.checkpointing;
   settle_policy(plan, profile);
   settle_loss_chunk(plan, profile);
@@ -169,9 +195,12 @@ Plan plan_run(const PreparedRun& run, const TargetProfile& profile, int64_t budg
 }
 
 Plan plan_recipe(const Recipe& recipe, const ModelConfig& config, const TargetProfile& profile,
-                 int64_t budget_bytes, int64_t runtime_bytes) {
-  check_deepspeed_agrees(recipe, {});
+                 int64_t budget_bytes, int64_t runtime_bytes, World world) {
+  // Nobody said how many ranks there will be where it is one.
+  check_deepspeed_agrees(
+      recipe, {world.size > 1 ? std::optional<int64_t>(world.size) : std::nullopt, {}, {}});
   TrainSpec spec = make_train_spec(recipe, config);
+  spec.world = world;
   if (recipe.data.val_size > 0 || !recipe.data.eval_dataset.empty())
     spec.eval_capacity =
         make_full_capacity(recipe.train.per_device_eval_batch_size, recipe.data.cutoff_len);

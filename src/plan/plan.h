@@ -16,8 +16,8 @@ struct Plan {
   PolicyChoice asked_checkpointing;  // as the recipe had it
   Rehearsal rehearsal;
   int64_t budget_bytes = 0;
-  int64_t runtime_bytes = 0;  // the process itself
-  int64_t tokens_per_step = 0;
+  int64_t runtime_bytes = 0;    // the process itself
+  int64_t tokens_per_step = 0;  // of all ranks
   std::vector<std::string> why;
 
   // What must be free: the arena and the process.
@@ -38,6 +38,6 @@ Plan plan_run(const PreparedRun& run, const TargetProfile& profile, int64_t budg
               int64_t runtime_bytes);
 // Rehearses a recipe without files: every batch is as long as cutoff_len allows.
 Plan plan_recipe(const Recipe& recipe, const ModelConfig& config, const TargetProfile& profile,
-                 int64_t budget_bytes, int64_t runtime_bytes);
+                 int64_t budget_bytes, int64_t runtime_bytes, World world = {});
 
 }  // namespace cairn

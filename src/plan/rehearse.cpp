@@ -2,6 +2,8 @@
 
 #include <span>
 
+#include "comm/registry.h"
+
 namespace cairn {
 
 Batch make_capacity_batch(const Capacity& capacity) {
@@ -18,22 +20,31 @@ Batch make_capacity_batch(const Capacity& capacity) {
 
 namespace {
 
+Work work_of(const RehearsalBackend& backend, const Communicator& ranks) {
+  Work work = backend.work();
+  work.link_bytes = static_cast<double>(ranks.traffic().bytes());
+  return work;
+}
+
 // Micro-batches of one shape do the same work, so two tell that of any number of them.
-Work rehearse_step(Trainer& trainer, RehearsalBackend& backend, const Capacity& capacity,
-                   int64_t accumulation) {
+Work rehearse_step(Trainer& trainer, RehearsalBackend& backend, Communicator& ranks,
+                   const Capacity& capacity, int64_t accumulation) {
   const std::vector<Batch> two(2, make_capacity_batch(capacity));
   const std::span<const Batch> step(two);
-  backend.reset_work();
-  trainer.step(step.first(1), 0);
-  const Work one = backend.work();
+  const auto measured = [&](std::span<const Batch> micro_batches) {
+    backend.reset_work();
+    ranks.reset_traffic();
+    trainer.step(micro_batches, 0);
+    return work_of(backend, ranks);
+  };
+  const Work one = measured(step.first(1));
   if (accumulation == 1) return one;
-  backend.reset_work();
-  trainer.step(step, 0);
-  const Work both = backend.work();
+  const Work both = measured(step);
   const auto more = static_cast<double>(accumulation - 1);
   return {one.gemm_flops + more * (both.gemm_flops - one.gemm_flops),
           one.bytes_moved + more * (both.bytes_moved - one.bytes_moved),
-          one.page_bytes + more * (both.page_bytes - one.page_bytes)};
+          one.page_bytes + more * (both.page_bytes - one.page_bytes),
+          one.link_bytes + more * (both.link_bytes - one.link_bytes)};
 }
 
 QuantisedWeights quantised_weights(const Model& model) {
@@ -51,17 +62,20 @@ QuantisedWeights quantised_weights(const Model& model) {
 
 Rehearsal rehearse(const TrainSpec& spec, int64_t accumulation, const TargetProfile& profile) {
   const std::unique_ptr<RehearsalBackend> backend = open_rehearsal(profile);
+  const std::unique_ptr<Communicator> ranks = open_rehearsal_rank(spec.world);
   Ledger ledger;
   Rehearsal rehearsal;
   {
     Arena arena(backend->device(), ledger);
-    Trainer trainer(*backend, arena, spec, &backend->pages());
+    Trainer trainer(*backend, arena, spec, &backend->pages(), ranks.get());
     trainer.load({}, true);
     rehearsal.resident_bytes = ledger.current();
     rehearsal.states = trainer.optimizer().summary();
     rehearsal.quantised = quantised_weights(trainer.model());
 
-    rehearsal.step_work = rehearse_step(trainer, *backend, spec.capacity, accumulation);
+    rehearsal.step_work = rehearse_step(trainer, *backend, *ranks, spec.capacity, accumulation);
+    rehearsal.traffic = ranks->traffic();
+    rehearsal.schedule_hash = ranks->schedule_hash();
     rehearsal.step_seconds = rehearsal.step_work.seconds(profile);
 
     if (spec.eval_capacity) trainer.evaluate(make_capacity_batch(*spec.eval_capacity));

@@ -26,6 +26,8 @@ struct Rehearsal {
   double step_seconds = 0;
   StateSummary states;  // of the optimizer
   QuantisedWeights quantised;
+  Traffic traffic;             // sent to other ranks, by a step of two micro-batches at most
+  uint64_t schedule_hash = 0;  // of transfers: ranks that run together have the same
   int64_t resident_bytes = 0;  // charged from load to the end: weights, gradients, states, tables
 
   int64_t arena_bytes() const { return layout.arena_bytes; }
@@ -33,7 +35,8 @@ struct Rehearsal {
   int64_t fragmentation_bytes() const { return layout.arena_bytes - snapshot.peak_bytes(); }
 };
 
-// One step of `accumulation` micro-batches at capacity, and evaluate and save as the spec says.
+// One step of `accumulation` micro-batches at capacity, and evaluate and save as the spec says; of
+// the rank that spec.world names.
 Rehearsal rehearse(const TrainSpec& spec, int64_t accumulation, const TargetProfile& profile);
 
 // Load and one pass: every pass of a generation is alike.

@@ -1,6 +1,7 @@
 #include "train/engine.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <numeric>
 
@@ -20,13 +21,13 @@ double seconds_since(Clock::time_point begin) {
 
 // Mean loss over the labelled tokens of all batches.
 double evaluate(Trainer& trainer, const std::vector<Batch>& batches) {
-  double sum = 0;
-  int64_t tokens = 0;
+  std::array<double, 2> sums = {0, 0};  // losses, tokens
   for (const Batch& batch : batches) {
-    sum += trainer.evaluate(batch);
-    tokens += batch.labelled();
+    sums[0] += trainer.evaluate(batch);
+    sums[1] += static_cast<double>(batch.labelled());
   }
-  return sum / static_cast<double>(std::max<int64_t>(1, tokens));
+  trainer.sharding().sum(sums);
+  return sums[0] / std::max(1.0, sums[1]);
 }
 
 double mean(const std::vector<double>& values) {
@@ -61,23 +62,32 @@ std::unique_ptr<PageFile> open_pages(const PreparedRun& run) {
 
 class Run {
  public:
-  Run(const PreparedRun& prepared, Backend& backend, Arena& arena, TrainObserver& observer)
+  Run(const PreparedRun& prepared, Backend& backend, Arena& arena, TrainObserver& observer,
+      Communicator* ranks)
       : prepared_(prepared),
         recipe_(prepared.recipe),
         sampler_(*prepared.sampler),
         arena_(arena),
         observer_(observer),
         pages_(open_pages(prepared)),
-        trainer_(backend, arena, prepared.spec, pages_.get()),
-        eval_batches_(
-            make_eval_batches(prepared.data.validation, recipe_.train.per_device_eval_batch_size)),
+        trainer_(backend, arena, prepared.spec, pages_.get(), ranks),
+        eval_batches_(make_eval_batches(prepared.data.validation,
+                                        recipe_.train.per_device_eval_batch_size,
+                                        prepared.spec.world)),
         checkpoints_(prepared) {}
 
   RunSummary run() {
     observer_.on_loaded(trainer_.load({prepared_.files.weights.get(), prepared_.adapter.get()}));
     resume();
     begin_ = Clock::now();
-    while (state_.step < sampler_.steps() && !observer_.wants_stop()) one_step(state_.step);
+    if (!alone())
+      observer_.on_remark(
+          fmt::format("checkpoints are written by a single process only: {} ranks save what they "
+                      "trained at the "
+                      "end",
+                      prepared_.spec.world.size));
+    while (state_.step < sampler_.steps() && !(alone() && observer_.wants_stop()))
+      one_step(state_.step);
     const bool stopped = state_.step < sampler_.steps();
     // A checkpoint of this very step is there, or there is nothing yet to save.
     if (stopped && state_.step > 0 && checkpoints_.latest_step() != state_.step) save_checkpoint();
@@ -88,6 +98,8 @@ class Run {
   }
 
  private:
+  bool alone() const { return prepared_.spec.world.size == 1; }
+
   void resume() {
     const auto& point = prepared_.resume;
     if (!point) {
@@ -105,7 +117,7 @@ class Run {
 
   void one_step(int64_t index) {
     const auto step_begin = Clock::now();
-    const SampledStep rows = sampler_.step(index);
+    const SampledStep rows = sampler_.step(index, prepared_.spec.world.rank);
     std::vector<Batch> batches;
     for (const MicroBatch& micro_batch : rows)
       batches.push_back(make_batch(prepared_.data.train, micro_batch));
@@ -151,6 +163,7 @@ class Run {
   }
 
   void save_checkpoint() {
+    if (!alone()) return;
     // Of a run that is to stop, states are saved whatever save_only_model says.
     const bool with_states = !recipe_.output.save_only_model || observer_.wants_stop();
     const auto write = [&](const std::string& folder) {
@@ -166,8 +179,10 @@ class Run {
     observer_.on_checkpoint(checkpoints_.save(state_.step, with_states, write));
   }
 
+  // Rank 0 writes, the others hand it their parts.
   void save_model(const std::string& folder) {
-    trainer_.save(&folder, &prepared_.files, recipe_.model.model_name_or_path);
+    const bool writes = prepared_.spec.world.rank == 0;
+    trainer_.save(writes ? &folder : nullptr, &prepared_.files, recipe_.model.model_name_or_path);
   }
 
   RunSummary summary(bool stopped) const {
@@ -201,8 +216,8 @@ class Run {
 }  // namespace
 
 RunSummary run_training(const PreparedRun& run, Backend& backend, Arena& arena,
-                        TrainObserver& observer) {
-  return Run(run, backend, arena, observer).run();
+                        TrainObserver& observer, Communicator* ranks) {
+  return Run(run, backend, arena, observer, ranks).run();
 }
 
 }  // namespace cairn

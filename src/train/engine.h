@@ -52,11 +52,12 @@ struct RunSummary {
   int64_t trained_tokens = 0;
 };
 
-// Runs the recipe from where it begins (run.resume) to its end, and writes output_dir. Throws
-// NotFinite with the step and the rows of its batch when training went astray, DeviceError when the
-// disk refuses; the last whole checkpoint stays as it is.
+// Runs the recipe from where it begins (run.resume) to its end, and writes output_dir. With
+// `ranks`, run.spec.world of them call it together, and rank 0 writes. Throws NotFinite with the
+// step and the rows of its batch when training went astray, DeviceError when the disk refuses; the
+// last whole checkpoint stays as it is.
 RunSummary run_training(const PreparedRun& run, Backend& backend, Arena& arena,
-                        TrainObserver& observer);
+                        TrainObserver& observer, Communicator* ranks = nullptr);
 
 // Runs a step of a very small model on its own arena, so that threads and libraries have taken what
 // they take before the process is measured.

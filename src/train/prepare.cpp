@@ -74,8 +74,9 @@ std::vector<Row> make_rows(const Recipe& recipe, const std::vector<Example>& exa
                              : make_single_rows(lengths);
 }
 
-Sampler make_sampler(const Recipe& recipe, const std::vector<Example>& examples) {
+Sampler make_sampler(const Recipe& recipe, const std::vector<Example>& examples, int ranks) {
   SamplerOptions options;
+  options.ranks = ranks;
   options.batch_size = recipe.train.per_device_train_batch_size;
   options.accumulation = recipe.train.gradient_accumulation_steps;
   options.epochs = recipe.train.num_train_epochs;
@@ -191,15 +192,18 @@ TrainSpec make_train_spec(const Recipe& recipe, const ModelConfig& config) {
   spec.model.unit_gradients = recipe.memory.optimizer_in_backward;
   spec.clips_by_unit = spec.model.unit_gradients && recipe.memory.max_grad_norm_per_unit;
   spec.seed = static_cast<uint64_t>(recipe.train.seed);
+  spec.sharding = resolved_for(recipe.sharding, config.hidden);
   spec.capacity =
       make_full_capacity(recipe.train.per_device_train_batch_size, recipe.data.cutoff_len);
   return spec;
 }
 
-std::vector<Batch> make_eval_batches(const std::vector<Example>& examples, int64_t batch_size) {
+std::vector<Batch> make_eval_batches(const std::vector<Example>& examples, int64_t batch_size,
+                                     World world) {
   std::vector<Batch> batches;
   const auto count = static_cast<int64_t>(examples.size());
-  for (int64_t begin = 0; begin < count; begin += batch_size) {
+  for (int64_t of_all = 0; of_all < count; of_all += batch_size * world.size) {
+    const int64_t begin = of_all + batch_size * world.rank;
     MicroBatch indices;
     for (int64_t i = begin; i < std::min(count, begin + batch_size); ++i) indices.push_back(i);
     batches.push_back(make_batch(examples, indices));
@@ -207,13 +211,14 @@ std::vector<Batch> make_eval_batches(const std::vector<Example>& examples, int64
   return batches;
 }
 
-PreparedRun prepare_run(const Recipe& recipe) {
+PreparedRun prepare_run(const Recipe& recipe, World world) {
   PreparedRun run;
   run.recipe = recipe;
   run.files = open_model(find_path(recipe.model.model_name_or_path, recipe.folder));
   const ModelConfig config = parse_model_config(run.files.config);
-  check_deepspeed_agrees(recipe, {1, {}, {}});
+  check_deepspeed_agrees(recipe, {world.size, {}, {}});
   run.spec = make_train_spec(recipe, config);
+  run.spec.world = world;
   match_quantised_weights(*run.files.weights, run.spec.model);
   if (!recipe.model.adapter_name_or_path.empty()) {
     const std::string folder = find_path(recipe.model.adapter_name_or_path, recipe.folder);
@@ -235,7 +240,7 @@ PreparedRun prepare_run(const Recipe& recipe) {
       ChatTemplate::named(recipe.data.template_name.empty() ? "empty" : recipe.data.template_name);
 
   run.data = prepare_data(recipe, chat_template, tokenizer);
-  run.sampler = make_sampler(recipe, run.data.train);
+  run.sampler = make_sampler(recipe, run.data.train, world.size);
   run.spec.capacity = run.sampler->capacity(run.data.train);
   if (!run.data.validation.empty()) {
     Capacity capacity;
@@ -248,7 +253,7 @@ PreparedRun prepare_run(const Recipe& recipe) {
   run.schedule.peak = recipe.train.learning_rate;
   run.schedule.total_steps = run.sampler->steps();
   run.schedule.warmup_steps = resolve_warmup_steps(recipe.train, run.sampler->steps());
-  check_deepspeed_agrees(recipe, {1, run.schedule.total_steps, run.schedule.warmup_steps});
+  check_deepspeed_agrees(recipe, {world.size, run.schedule.total_steps, run.schedule.warmup_steps});
   run.remarks = remarks_of(run, chat_template, tokenizer);
   return run;
 }

@@ -30,7 +30,7 @@ struct PreparedRun {
   PreparedData data;
   std::optional<Sampler> sampler;
   Schedule schedule;
-  TrainSpec spec;
+  TrainSpec spec;                     // of this rank
   std::optional<ResumePoint> resume;  // where it begins; none: with step 1
   // Checkpoints of an earlier run, which may be overwritten: they go once this run has one.
   std::vector<std::string> outdated_checkpoints;
@@ -39,8 +39,8 @@ struct PreparedRun {
   int64_t accumulation() const { return recipe.train.gradient_accumulation_steps; }
 };
 
-// Opens and tokenises. Throws UserError or DamagedFile.
-PreparedRun prepare_run(const Recipe& recipe);
+// Opens and tokenises, for one rank of `world`. Throws UserError or DamagedFile.
+PreparedRun prepare_run(const Recipe& recipe, World world = {});
 
 // What the recipe alone says of memory, for a model of that shape.
 TrainSpec make_train_spec(const Recipe& recipe, const ModelConfig& config);
@@ -52,7 +52,9 @@ Capacity make_full_capacity(int64_t batch_size, int64_t sequence);
 // and its parents; as it is if it is nowhere.
 std::string find_path(const std::string& path, const std::filesystem::path& recipe_folder);
 
-// The batches of an evaluation: the examples in order.
-std::vector<Batch> make_eval_batches(const std::vector<Example>& examples, int64_t batch_size);
+// The batches of an evaluation that a rank does, as many on every rank: the examples in order, a
+// batch to each rank in turn.
+std::vector<Batch> make_eval_batches(const std::vector<Example>& examples, int64_t batch_size,
+                                     World world = {});
 
 }  // namespace cairn

@@ -127,7 +127,7 @@ void add_train_keys(std::vector<RecipeKey>& keys) {
     }
   };
   const std::string own_backward = "the backward pass is Cairn's own and recomputes block by block";
-  const std::string one_process = "training runs in one process";
+  const std::string one_process = "mpirun starts the ranks, and Cairn exchanges tensors itself";
   const std::string reports = "Cairn reports to trainer_log.jsonl in output_dir and to no service";
   const std::string logs = "trainer_log.jsonl always has throughput and total_tokens";
   add({"use_reentrant_gc"}, boolean, own_backward);

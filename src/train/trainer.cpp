@@ -1,11 +1,13 @@
 #include "train/trainer.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
 
 #include "base/error.h"
 #include "base/random.h"
+#include "comm/registry.h"
 #include "model/loading.h"
 #include "model/saving.h"
 #include "ops/moving.h"
@@ -30,25 +32,32 @@ uint64_t dropout_seed(uint64_t seed, int64_t step) {
 
 }  // namespace
 
-Trainer::Trainer(Backend& backend, Arena& arena, const TrainSpec& spec, PageStore* pages)
+Trainer::Trainer(Backend& backend, Arena& arena, const TrainSpec& spec, PageStore* pages,
+                 Communicator* ranks)
     : spec_(spec),
       exec_{backend, arena},
       pages_(pages),
+      alone_(ranks ? nullptr : open_solo()),
       model_(spec.model),
-      optimizer_(model_, spec.optimizer) {}
+      sharding_(exec_, model_, spec.sharding, ranks ? *ranks : *alone_),
+      optimizer_(model_, spec.optimizer) {
+  CAIRN_CHECK(sharding_.ranks().world() == spec.world, "[trainer] wanted {} ranks, got {}",
+              spec.world.size, sharding_.ranks().world_size());
+}
 
 std::vector<std::string> Trainer::load(const WeightSources& sources, bool rehearsal) {
   const Arena::PhaseScope phase(exec_.arena, Phase::load);
   rehearsal_ = rehearsal;
   model_.allocate(exec_, positions_of(spec_));
+  sharding_.allocate();
   optimizer_.allocate(exec_);
   reserve_pages();
   if (!rehearsal) model_.write_tables(exec_);
   std::vector<std::string> unused;
   if (rehearsal || sources.base)
-    unused = load_weights(exec_, model_, sources.base);
+    unused = load_weights(exec_, model_, sources.base, &sharding_);
   else
-    start_random(exec_, model_, spec_.seed);
+    start_random(exec_, model_, spec_.seed, &sharding_);
   if (spec_.model.lora) {
     load_adapter(exec_, model_, sources.adapter);
     if (!rehearsal && !sources.adapter) start_adapter(exec_, model_, spec_.seed);
@@ -80,15 +89,25 @@ void Trainer::reserve_pages() {
 
 void Trainer::zero_gradients() {
   for (Parameter& parameter : model_.parameters())
-    if (parameter.gradient) ops::fill_zero(exec_, parameter.gradient.view());
+    for (Tensor* gradient : {&parameter.gradient, &parameter.gradient_share})
+      if (*gradient) ops::fill_zero(exec_, gradient->view());
+}
+
+StepOutcome Trainer::count(std::span<const Batch> micro_batches) {
+  std::array<double, 2> counts = {0, 0};
+  for (const Batch& batch : micro_batches) {
+    counts[0] += static_cast<double>(batch.tokens());
+    counts[1] += static_cast<double>(batch.labelled());
+  }
+  sharding_.sum(counts);
+  StepOutcome outcome;
+  outcome.tokens = static_cast<int64_t>(counts[0]);
+  outcome.labelled_tokens = static_cast<int64_t>(counts[1]);
+  return outcome;
 }
 
 StepOutcome Trainer::step(std::span<const Batch> micro_batches, double learning_rate) {
-  StepOutcome outcome;
-  for (const Batch& batch : micro_batches) {
-    outcome.tokens += batch.tokens();
-    outcome.labelled_tokens += batch.labelled();
-  }
+  StepOutcome outcome = count(micro_batches);
   const double labels = std::max(1.0, static_cast<double>(outcome.labelled_tokens));
   const auto scale = static_cast<float>(1 / labels);
   watch_.begin_step();
@@ -98,13 +117,15 @@ StepOutcome Trainer::step(std::span<const Batch> micro_batches, double learning_
                 "[trainer] wanted one micro-batch for the optimizer in backward, got {}",
                 micro_batches.size());
     outcome.loss = step_in_backward(micro_batches[0], scale, learning_rate, outcome.gradient_norm);
+    sharding_.sum({&outcome.loss, 1});
+    if (!rehearsal_) watch_.check_loss(outcome.loss);
   } else {
     for (const Batch& batch : micro_batches) outcome.loss += micro_step(batch, scale);
     // Before an update could spoil the weights.
+    sharding_.sum({&outcome.loss, 1});
     if (!rehearsal_) watch_.check_loss(outcome.loss);
     outcome.gradient_norm = update(learning_rate);
   }
-  if (!rehearsal_) watch_.check_loss(outcome.loss);
   outcome.loss /= labels;
   moved_ = moved_ || learning_rate > 0;
   return outcome;
@@ -116,8 +137,11 @@ double Trainer::micro_step(const Batch& batch, float scale, GradientStore* gradi
   const DeviceBatch on_device(exec_, batch, spec_.capacity, model_.drops());
   Pass pass = on_device.make_pass(model_, pages_);
   pass.dropout_seed = dropout_seed_;
-  pass.gradients = gradients;
-  return model_.train_pass(pass, spec_.checkpointing, scale);
+  pass.gradients = gradients ? gradients : sharding_.gradients();
+  if (sharding_.weights()) pass.weights = sharding_.weights();
+  const double loss = model_.train_pass(pass, spec_.checkpointing, scale);
+  sharding_.finish_pass();
+  return loss;
 }
 
 // As torch.nn.utils.clip_grad_norm_.
@@ -158,22 +182,26 @@ double Trainer::step_in_backward(const Batch& batch, float scale, double learnin
 
 double Trainer::update(double learning_rate) {
   const Arena::PhaseScope phase(exec_.arena, Phase::update);
+  sharding_.reduce_gradients();
   {
     Tensor squares = exec_.make(Account::workspace, "squared norms", DType::f64,
                                 {static_cast<int64_t>(squares_.size())});
     int64_t index = 0;
     for (Parameter& parameter : model_.parameters())
       if (parameter.trainable)
-        ops::sum_of_squares(exec_, parameter.gradient.view(), squares.view().view_rows(index++, 1));
+        ops::sum_of_squares(exec_, parameter.view_own_gradient(),
+                            squares.view().view_rows(index++, 1));
     exec_.backend.device().copy_to_host(exec_.stream, squares.view().data(), squares_.data(),
                                         squares.bytes());
     exec_.backend.device().wait(exec_.stream);
   }
+  sharding_.complete_squares(squares_);
   if (!rehearsal_) watch_.check(model_.parameters(), squares_, moved_);
   double total = 0;
   for (double square : squares_) total += square;
   const double norm = std::sqrt(total);
   optimizer_.update(exec_, learning_rate, clipping_of(norm));
+  sharding_.spread_weights();
   zero_gradients();
   return norm;
 }
@@ -183,16 +211,18 @@ double Trainer::evaluate(const Batch& batch) {
               "[evaluate] wanted a capacity in the spec, got none");
   const Arena::PhaseScope phase(exec_.arena, Phase::evaluate);
   const DeviceBatch on_device(exec_, batch, *spec_.eval_capacity);
-  return model_.evaluate_pass(on_device.make_pass(model_));
+  Pass pass = on_device.make_pass(model_);
+  if (sharding_.weights()) pass.weights = sharding_.weights();
+  return model_.evaluate_pass(pass);
 }
 
 void Trainer::save(const std::string* folder, const ModelFiles* base,
                    const std::string& base_name) {
   const Arena::PhaseScope phase(exec_.arena, Phase::save);
   if (spec_.model.lora)
-    save_adapter(exec_, model_, folder, base_name);
+    save_adapter(exec_, model_, folder, base_name, &sharding_);
   else
-    save_model(exec_, model_, folder, base, spec_.model.activation);
+    save_model(exec_, model_, folder, base, spec_.model.activation, &sharding_);
 }
 
 void Trainer::write_checkpoint(const std::string* states_file) {

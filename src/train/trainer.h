@@ -14,6 +14,7 @@
 #include "model/model.h"
 #include "train/gradient_watch.h"
 #include "train/optimizers/optimizer.h"
+#include "train/sharding/sharding.h"
 #include "train/state_files.h"
 
 namespace cairn {
@@ -28,8 +29,11 @@ struct TrainSpec {
   Capacity capacity;                      // the largest of every training batch
   std::optional<Capacity> eval_capacity;  // none: the run never evaluates
   uint64_t seed = 42;
+  ShardingSettings sharding;
+  World world;  // every rank has the same spec but for its own number here
 };
 
+// Of all ranks together.
 struct StepOutcome {
   double loss = 0;           // mean over the step's labelled tokens
   double gradient_norm = 0;  // before clipping
@@ -51,18 +55,21 @@ struct WeightSources {
 
 class Trainer {
  public:
-  // `pages` is where paged inputs and paged states go; wanted only if there are any.
-  Trainer(Backend& backend, Arena& arena, const TrainSpec& spec, PageStore* pages = nullptr);
+  // `pages` is where paged inputs and paged states go; wanted only if there are any. `ranks`: the
+  // others of spec.world; null where there is one.
+  Trainer(Backend& backend, Arena& arena, const TrainSpec& spec, PageStore* pages = nullptr,
+          Communicator* ranks = nullptr);
 
   // Takes all that stays for the run and fills it. Returns names of tensors in the files that the
   // model has no use for. `rehearsal`: nothing is read.
   std::vector<std::string> load(const WeightSources& sources, bool rehearsal = false);
-  // One optimizer step over its micro-batches. Throws DeviceError if a gradient is not finite or a
-  // trained tensor gets none.
+  // One optimizer step over its micro-batches, as many on every rank. Throws DeviceError if a
+  // gradient is not finite or a trained tensor gets none.
   StepOutcome step(std::span<const Batch> micro_batches, double learning_rate);
   // Sum of the losses of the batch's labelled tokens.
   double evaluate(const Batch& batch);
-  // Adapter or model; null `folder`: rehearsal. `base_name` goes into the adapter's config.
+  // Adapter or model; null `folder`: rehearsal, or a rank that does not write. `base_name` goes
+  // into the adapter's config.
   void save(const std::string* folder, const ModelFiles* base, const std::string& base_name);
 
   // Trained weights and states as they are held, as a states file of a checkpoint; null: the memory
@@ -75,11 +82,14 @@ class Trainer {
 
   Model& model() { return model_; }
   Optimizer& optimizer() { return optimizer_; }
+  Sharding& sharding() { return sharding_; }
 
  private:
   // Forward and backward; returns the sum of the labelled tokens' losses.
   double micro_step(const Batch& batch, float scale, GradientStore* gradients = nullptr,
                     Phase phase_of_pass = Phase::step);
+  // Tokens of all ranks' micro-batches.
+  StepOutcome count(std::span<const Batch> micro_batches);
   double update(double learning_rate);
   // The same, and every unit's update as soon as its gradients are complete.
   double step_in_backward(const Batch& batch, float scale, double learning_rate, double& norm);
@@ -91,7 +101,9 @@ class Trainer {
   Exec exec_;
   PageStore* pages_;
   Charge paged_inputs_;
+  std::unique_ptr<Communicator> alone_;  // where no ranks were handed in
   Model model_;
+  Sharding sharding_;
   Optimizer optimizer_;
   GradientWatch watch_;
   std::vector<double> squares_;  // of each trained gradient, on the host

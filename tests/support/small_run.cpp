@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "base/bytes.h"
 #include "base/random.h"
 #include "data/sampler.h"
 #include "files/page_file.h"
 #include "model/known_models.h"
 #include "numeric/bfloat16.h"
+#include "support/thread_ranks_run.h"
 
 namespace cairn::test {
 namespace {
@@ -90,9 +92,9 @@ void choose_lora_options(Dice& dice, LoraSpec& lora) {
     lora.modules_to_save.insert(lora.modules_to_save.end(), {"lm_head", "norm"});
 }
 
-std::vector<float> read_values(const Parameter& parameter) {
-  std::vector<float> values(static_cast<size_t>(parameter.elements()));
-  const ConstView view = parameter.value;
+std::vector<float> read_values(Parameter& parameter) {
+  const ConstView view = parameter.cut.value ? parameter.view_own_value() : parameter.value;
+  std::vector<float> values(static_cast<size_t>(view.elements()));
   for (size_t i = 0; i < values.size(); ++i)
     values[i] = view.dtype() == DType::f32 ? view.as<float>()[i] : to_float(view.as<bf16>()[i]);
   return values;
@@ -273,7 +275,8 @@ SmallRun make_packed_run(uint64_t seed) {
   return run;
 }
 
-RunResult run_small(const SmallRun& run, Backend& backend, Rehearsal* rehearsal) {
+RunResult run_small(const SmallRun& run, Backend& backend, Rehearsal* rehearsal,
+                    Communicator* ranks) {
   const Rehearsal planned = rehearse(run.spec, run.accumulation, backend.profile());
   if (rehearsal) *rehearsal = planned;
   RunResult result;
@@ -282,19 +285,106 @@ RunResult run_small(const SmallRun& run, Backend& backend, Rehearsal* rehearsal)
     Arena arena(backend.device(), ledger, planned.layout);
     arena.prefault();
     PageFile pages(std::filesystem::temp_directory_path());
-    Trainer trainer(backend, arena, run.spec, &pages);
+    Trainer trainer(backend, arena, run.spec, &pages, ranks);
     trainer.load({});
-    for (const auto& step : run.steps) result.outcomes.push_back(trainer.step(step, 1e-2));
+    for (const auto& step : run.steps) {
+      if (ranks) ranks->reset_traffic();
+      result.outcomes.push_back(trainer.step(step, 1e-2));
+      if (ranks) result.traffic = ranks->traffic();
+    }
     for (const Batch& batch : run.eval) result.eval_losses.push_back(trainer.evaluate(batch));
     trainer.save(nullptr, nullptr, "");
     trainer.write_checkpoint(nullptr);
     trainer.read_checkpoint(nullptr, {});
     result.snapshot = ledger.snapshot();
-    for (const Parameter& parameter : trainer.model().parameters())
-      if (parameter.trainable) result.trained.push_back(read_values(parameter));
+    if (const GatheredWeights* gathered = trainer.sharding().gathered())
+      result.most_gathered = gathered->most_whole();
+    for (Parameter& parameter : trainer.model().parameters()) {
+      if (!parameter.trainable) continue;
+      result.trained.push_back(read_values(parameter));
+      result.cut.push_back(parameter.cut.value);
+    }
   }
   result.left_after = ledger.current();
   return result;
+}
+
+namespace {
+
+// Samples [first, first + count) of a batch.
+Batch slice(const Batch& batch, int64_t first, int64_t count) {
+  if (count <= 0) return make_batch({}, MicroBatch());
+  const auto at = [&](int64_t segment) { return batch.cu_seqlens[static_cast<size_t>(segment)]; };
+  const int32_t begin = at(first), end = at(first + count);
+  const auto taken = [&](const std::vector<int32_t>& all) {
+    return std::vector<int32_t>(all.begin() + begin, all.begin() + end);
+  };
+  Batch part;
+  part.ids = taken(batch.ids);
+  part.positions = taken(batch.positions);
+  part.samples = taken(batch.samples);
+  part.targets = taken(batch.targets);
+  for (int64_t segment = first; segment <= first + count; ++segment)
+    part.cu_seqlens.push_back(at(segment) - begin);
+  for (int64_t segment = first; segment < first + count; ++segment)
+    part.longest_segment = std::max<int64_t>(part.longest_segment, at(segment + 1) - at(segment));
+  for (size_t i = 0; i < batch.labelled_rows.size(); ++i) {
+    if (batch.labelled_rows[i] < begin || batch.labelled_rows[i] >= end) continue;
+    part.labelled_rows.push_back(batch.labelled_rows[i] - begin);
+    part.labelled_targets.push_back(batch.labelled_targets[i]);
+  }
+  return part;
+}
+
+Batch share_of(const Batch& batch, int rank, int ranks) {
+  const int64_t each = ceil_div(batch.segments(), ranks);
+  const int64_t first = std::min(batch.segments(), rank * each);
+  return slice(batch, first, std::min(each, batch.segments() - first));
+}
+
+}  // namespace
+
+std::vector<SmallRun> deal(const SmallRun& run, int ranks) {
+  std::vector<SmallRun> dealt(static_cast<size_t>(ranks), run);
+  Capacity capacity;
+  std::optional<Capacity> eval_capacity;
+  for (int rank = 0; rank < ranks; ++rank) {
+    SmallRun& own = dealt[static_cast<size_t>(rank)];
+    own.spec.world = {rank, ranks};
+    for (auto& step : own.steps)
+      for (Batch& batch : step) batch = share_of(batch, rank, ranks);
+    for (Batch& batch : own.eval) batch = share_of(batch, rank, ranks);
+    set_capacity(own);
+    capacity = elementwise_max(capacity, own.spec.capacity);
+    if (own.spec.eval_capacity)
+      eval_capacity = elementwise_max(eval_capacity.value_or(Capacity()), *own.spec.eval_capacity);
+  }
+  for (SmallRun& own : dealt) {
+    own.spec.capacity = capacity;
+    own.spec.eval_capacity = eval_capacity;
+  }
+  return dealt;
+}
+
+std::vector<RunResult> run_on_ranks(const std::vector<SmallRun>& dealt,
+                                    std::vector<Rehearsal>* rehearsals) {
+  std::vector<RunResult> results(dealt.size());
+  if (rehearsals) rehearsals->resize(dealt.size());
+  run_on_threads(static_cast<int>(dealt.size()), [&](Communicator& ranks) {
+    const auto rank = static_cast<size_t>(ranks.rank());
+    const auto backend = open_backend("cpu", 1);
+    results[rank] =
+        run_small(dealt[rank], *backend, rehearsals ? &(*rehearsals)[rank] : nullptr, &ranks);
+  });
+  return results;
+}
+
+std::vector<float> whole_of(const std::vector<RunResult>& results, size_t index) {
+  if (!results[0].cut[index]) return results[0].trained[index];
+  std::vector<float> whole;
+  for (const RunResult& result : results)
+    whole.insert(whole.end(), result.trained[index].begin(), result.trained[index].end());
+  return whole;
 }
 
 }  // namespace cairn::test

@@ -49,9 +49,23 @@ struct RunResult {
   std::vector<StepOutcome> outcomes;
   std::vector<double> eval_losses;
   std::vector<std::vector<float>> trained;  // final values of the trained parameters
+  std::vector<bool> cut;                    // which of them are this rank's share alone
+  Traffic traffic;                          // sent in the last step
+  int most_gathered = 0;                    // units that were whole at one time under stage 3
 };
 
-// Rehearses and runs; returns the measured side. `rehearsal` receives the other.
-RunResult run_small(const SmallRun& run, Backend& backend, Rehearsal* rehearsal = nullptr);
+// Rehearses and runs; returns the measured side. `rehearsal` receives the other. With `ranks`, one
+// rank's part of a run of several.
+RunResult run_small(const SmallRun& run, Backend& backend, Rehearsal* rehearsal = nullptr,
+                    Communicator* ranks = nullptr);
+
+// The run's micro-batches dealt to ranks, one's samples after the other's, as the sampler does; a
+// rank without a sample gets one token without a label.
+std::vector<SmallRun> deal(const SmallRun& run, int ranks);
+// Such a run, one thread a rank. Of cut weights each rank has returned its own elements.
+std::vector<RunResult> run_on_ranks(const std::vector<SmallRun>& dealt,
+                                    std::vector<Rehearsal>* rehearsals = nullptr);
+// What all ranks have of trained parameter `index` together.
+std::vector<float> whole_of(const std::vector<RunResult>& results, size_t index);
 
 }  // namespace cairn::test

@@ -38,7 +38,7 @@ void fill_range(const RandomFill& fill, FloatsOut out, int64_t begin, int64_t en
   // A draw has four words: four uniform numbers, or two normal ones.
   const int64_t per_draw = fill.normal ? 2 : 4;
   for (int64_t i = begin; i < end; i += per_draw * lanes) {
-    philox_words(fill.seed, fill.stream, static_cast<uint64_t>(i / per_draw), words);
+    philox_words(fill.seed, fill.stream, static_cast<uint64_t>((fill.first + i) / per_draw), words);
     for_each_vector(i, std::min(end, i + per_draw * lanes), [&](int64_t j, auto extent) HWY_ATTR {
       V32 value;
       if (fill.normal) {

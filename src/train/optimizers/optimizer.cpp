@@ -16,9 +16,9 @@ int64_t elements_within(int64_t bytes, StateShape shape) {
   return std::max<int64_t>(1, bytes / std::max<int64_t>(1, shape.bytes())) * kPieceMultiple;
 }
 
-template <typename V>
-V stretch_of(V view, int64_t first, int64_t count) {
-  return view.view_as({view.elements()}).view_rows(first, count);
+// Of what a rank has of a parameter.
+View own_stretch(const Optimizer::Piece& piece, View own) {
+  return own.view_rows(piece.first - piece.parameter->own_first(), piece.shape.elements);
 }
 
 }  // namespace
@@ -51,13 +51,16 @@ void Optimizer::allocate(const Exec& exec) {
   for (Parameter& parameter : model_.parameters()) {
     if (!parameter.trainable) continue;
     StateShape shape = shape_of(parameter);
-    const int64_t all = shape.elements;
+    // Every rank has room for as much, whether its share is whole or not.
+    const int64_t all = parameter.cut.states ? parameter.cut.share : shape.elements;
     const int64_t most =
         paged ? elements_within(StateStore::piece_bytes(settings_.page_resident), shape) : all;
     for (int64_t first = 0; first < all; first += most) {
       shape.elements = std::min(most, all - first);
-      pieces_.push_back({&parameter, index, first, shape});
       records.push_back({parameter.name, shape.bytes()});
+      const int64_t begin = std::min(first, parameter.own_elements());
+      shape.elements = std::min(shape.elements, parameter.own_elements() - begin);
+      pieces_.push_back({&parameter, index, parameter.own_first() + begin, shape});
     }
     ++index;
   }
@@ -68,8 +71,8 @@ void Optimizer::allocate(const Exec& exec) {
 void Optimizer::start(const Exec& exec) {
   if (model_.spec().precision != TrainedPrecision::mixed) return;
   visit(exec, true, [&](const Piece& piece, const StateViews& states) {
-    ops::convert(exec, stretch_of(piece.parameter->value, piece.first, piece.shape.elements),
-                 states.master);
+    if (piece.shape.elements > 0)
+      ops::convert(exec, own_stretch(piece, piece.parameter->view_own_value()), states.master);
   });
 }
 
@@ -100,13 +103,14 @@ void Optimizer::update_pieces(const Exec& exec, size_t first, size_t end, double
     const Piece& piece = pieces_[i];
     Parameter& parameter = *piece.parameter;
     TrainedStretch stretch;
-    stretch.gradient = stretch_of(parameter.gradient.view(), piece.first, piece.shape.elements);
-    stretch.weight = stretch_of(parameter.value, piece.first, piece.shape.elements);
+    stretch.gradient = own_stretch(piece, parameter.view_own_gradient());
+    stretch.weight = own_stretch(piece, parameter.view_own_value());
     stretch.learning_rate = learning_rate * parameter.learning_rate_scale;
     stretch.weight_decay = parameter.decays ? settings_.weight_decay : 0;
     stretch.stream = static_cast<uint64_t>(updates_) << 32 | piece.index;
     stretch.first = piece.first;
-    rule_->update(exec, step, stretch, piece.shape.view(sweep.open(i)));
+    const StateViews states = piece.shape.view(sweep.open(i));
+    if (piece.shape.elements > 0) rule_->update(exec, step, stretch, states);
     sweep.close(i);
   }
   sweep.finish();

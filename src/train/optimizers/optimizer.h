@@ -29,7 +29,9 @@ struct StateSummary {
 
 class Optimizer {
  public:
-  // A stretch of a parameter whose states are one record: all of it where states stay in memory.
+  // A stretch of a parameter whose states are one record: all of it where states stay in memory
+  // and ranks do not share them. A rank has pieces of its share alone; the share that a parameter's
+  // end cuts off may be empty.
   struct Piece {
     Parameter* parameter = nullptr;
     uint64_t index = 0;  // of the parameter among the trained ones

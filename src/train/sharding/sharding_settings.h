@@ -12,6 +12,11 @@ inline constexpr int64_t kMostRanks = 65536;
 // A size that is left to the model: DeepSpeed's "auto".
 inline constexpr int64_t kAutoElements = -1;
 
+// Said where a recipe asks one rank for a stage.
+inline constexpr const char* kOneRankSharesNothing =
+    "zero_stage shares memory between ranks, and this is one rank: it splits nothing; paged or "
+    "8-bit optimizer states, quantization_bit: 4 with LoRA, and gradient checkpointing help on one";
+
 struct ShardingSettings {
   // 0: every rank holds all; 1: a share of the optimizer's states; 2: of gradients too; 3: of
   // weights too.
