@@ -91,7 +91,7 @@ TEST_F(Faults, a_full_disk_leaves_the_last_checkpoint_whole) {
   EXPECT_NE(outcome.output.find("code 1\n"), std::string::npos) << outcome.output;
   EXPECT_NE(outcome.output.find("the last whole checkpoint is out/checkpoint-"), std::string::npos)
       << outcome.output;
-  EXPECT_EQ(outcome.output.find(".partial"), outcome.output.npos) << outcome.output;
+  EXPECT_EQ(outcome.output.find(".partial\n"), outcome.output.npos) << outcome.output;
   const std::vector<std::string> whole = checkpoints_in(folder_ / "kept");
   ASSERT_FALSE(whole.empty());
   const Outcome on =

@@ -16,7 +16,7 @@ namespace cairn::test {
 namespace {
 
 constexpr int kKills = 50;
-constexpr int kMostKills = 200;
+constexpr uint64_t kMostLives = 300;
 constexpr const char* kKeys[] = {
     "finetuning_type=full", "learning_rate=1e-3", "optim=adamw_8bit", "num_train_epochs=8",
     "save_steps=4",         "logging_steps=1",    "threads=1",        "plot_loss=false"};
@@ -77,12 +77,15 @@ TEST_F(Killed, at_random_moments_it_resumes_to_the_bits_of_the_run_that_was_neve
 
   const Random random(20261130);
   int in_save = 0, in_step = 0, in_load = 0, finished = 0;
-  for (int kill_number = 0; kill_number < kMostKills; ++kill_number) {
-    if (kill_number >= kKills && in_save > 0 && in_step > 0 && in_load > 0) break;
+  const auto kills = [&] { return in_save + in_step + in_load; };
+  for (uint64_t life = 0; life < kMostLives; ++life) {
+    if (kills() >= kKills && in_save > 0 && in_step > 0 && in_load > 0) break;
     const pid_t child = start("run.log");
-    const auto wait = static_cast<int64_t>(
-        random.below(static_cast<uint64_t>(kill_number), static_cast<uint64_t>(whole_run.count())));
-    std::this_thread::sleep_for(Milliseconds(wait));
+    // Most of a small run is saving. So a third of the moments are early ones, and a third are put
+    // off until no save is under way.
+    const uint64_t bound = static_cast<uint64_t>(whole_run.count()) / (life % 3 == 1 ? 5 : 1);
+    std::this_thread::sleep_for(Milliseconds(random.below(life, 1 + bound)));
+    for (int i = 0; life % 3 == 2 && was_saving() && i < 1000; ++i) std::this_thread::yield();
     if (has_ended(child, status)) {
       ASSERT_EQ(status, 0) << text_of(folder_ / "run.log");
       ++finished;
@@ -103,6 +106,7 @@ TEST_F(Killed, at_random_moments_it_resumes_to_the_bits_of_the_run_that_was_neve
   std::cout << "killed " << in_load << " times before a step, " << in_step << " times in one, "
             << in_save << " times in a save; " << finished
             << " runs ended first, the whole run took " << whole_run.count() << " ms\n";
+  EXPECT_GE(kills(), kKills);
   EXPECT_GT(in_save, 0);
   EXPECT_GT(in_step, 0);
   EXPECT_GT(in_load, 0);
