@@ -45,7 +45,8 @@ TEST(StreamedWeightsRun, memory_does_not_grow_with_the_number_of_blocks) {
         .snapshot.peaks_of_accounts()[static_cast<size_t>(Account::weights)];
   };
   const ModelConfig& config = run.spec.model.config;
-  const int64_t pair = run.spec.model.lora->rank * (config.hidden + config.query_width());
+  const int64_t out = config.query_width() + (config.fused_projections ? 2 * config.kv_width() : 0);
+  const int64_t pair = run.spec.model.lora->rank * (config.hidden + out);
   EXPECT_EQ(weights(8) - weights(4), 4 * pair * int64_t{sizeof(float)});
 }
 
