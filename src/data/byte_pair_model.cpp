@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "data/byte_level.h"
 #include "data/json_field.h"
+#include "data/utf8.h"
 
 namespace cairn {
 
@@ -18,13 +19,6 @@ namespace {
 constexpr const char* kWhere = "tokenizer.json: model";
 constexpr size_t kLongestRemembered = 64;  // bytes
 constexpr size_t kMostRemembered = 1 << 17;
-
-// One symbol of a piece being merged: a doubly linked list over an array.
-struct Symbol {
-  int32_t id;
-  int32_t previous;
-  int32_t next;
-};
 
 // A pair that may merge; stale once either side has changed, which its rank then betrays.
 struct Candidate {
@@ -42,12 +36,20 @@ struct TransparentHash {
 
 }  // namespace
 
+// One symbol of a piece being merged: a doubly linked list over an array.
+struct BytePairModel::Symbol {
+  int32_t id;
+  int32_t previous;
+  int32_t next;
+};
+
 struct BytePairModel::Cache {
   std::mutex mutex;
   std::unordered_map<std::string, std::vector<int32_t>, TransparentHash, std::equal_to<>> ids;
 };
 
-BytePairModel::BytePairModel(const json& description) : cache_(std::make_unique<Cache>()) {
+BytePairModel::BytePairModel(const json& description, Spelling spelling)
+    : spelling_(spelling), cache_(std::make_unique<Cache>()) {
   read_vocabulary(field_of(description, "vocab", kWhere));
   read_flags(description);
   read_merges(field_of(description, "merges", kWhere));
@@ -61,11 +63,20 @@ void BytePairModel::read_vocabulary(const json& vocabulary) {
   if (!vocabulary.is_object() || vocabulary.empty())
     throw DamagedFile(fmt::format("{}: `vocab` should be an object of token and id, but is {}",
                                   kWhere, vocabulary.is_object() ? "empty" : "something else"));
-  std::fill(std::begin(byte_ids_), std::end(byte_ids_), -1);
   vocabulary_.reserve(vocabulary.size());
-  for (const auto& [token, value] : vocabulary.items()) {
-    const int32_t id = id_from(value, kWhere);
-    vocabulary_.emplace(token, id);
+  for (const auto& [token, value] : vocabulary.items())
+    vocabulary_.emplace(token, id_from(value, kWhere));
+  read_byte_tokens();
+}
+
+void BytePairModel::read_byte_tokens() {
+  std::fill(std::begin(byte_ids_), std::end(byte_ids_), -1);
+  if (spelling_ == Spelling::characters) {
+    for (int byte = 0; byte < 256; ++byte)
+      if (const auto id = id_of(fmt::format("<0x{:02X}>", byte))) byte_ids_[byte] = *id;
+    return;
+  }
+  for (const auto& [token, id] : vocabulary_) {
     const auto bytes = bytes_from_alphabet(token);
     if (bytes && bytes->size() == 1) byte_ids_[static_cast<unsigned char>((*bytes)[0])] = id;
   }
@@ -74,7 +85,9 @@ void BytePairModel::read_vocabulary(const json& vocabulary) {
 void BytePairModel::read_flags(const json& description) {
   for (const char* key : {"continuing_subword_prefix", "end_of_word_suffix"})
     if (!string_field(description, key, "", kWhere).empty())
-      throw UserError(fmt::format("{}: `{}` is not built for byte-level BPE", kWhere, key));
+      throw UserError(
+          fmt::format("{}: `{}` is not built; built is BPE without marks at the borders of words",
+                      kWhere, key));
   const json& dropout = field_of(description, "dropout", kWhere);
   if (!dropout.is_null() && dropout != 0)
     throw UserError(
@@ -83,16 +96,22 @@ void BytePairModel::read_flags(const json& description) {
                     kWhere, dropout.dump()));
   const bool complete =
       std::find(std::begin(byte_ids_), std::end(byte_ids_), -1) == std::end(byte_ids_);
-  if (bool_field(description, "byte_fallback", false, kWhere) && !complete)
-    throw UserError(fmt::format("{}: `byte_fallback` is not built for byte-level BPE", kWhere));
+  byte_fallback_ = bool_field(description, "byte_fallback", false, kWhere);
+  if (byte_fallback_ && !complete && spelling_ == Spelling::bytes)
+    throw UserError(
+        fmt::format("{}: `byte_fallback` is not built for byte-level BPE that lacks "
+                    "bytes",
+                    kWhere));
   const std::string unknown = string_field(description, "unk_token", "", kWhere);
   if (!unknown.empty() && !(unknown_ = id_of(unknown)))
     throw DamagedFile(fmt::format("{}: `vocab` lacks the unk_token \"{}\"", kWhere, unknown));
   fuse_unknown_ = bool_field(description, "fuse_unk", false, kWhere);
   ignore_merges_ = bool_field(description, "ignore_merges", false, kWhere);
-  if (ignore_merges_)
-    for (const auto& [token, id] : vocabulary_)
-      if (auto bytes = bytes_from_alphabet(token)) whole_.emplace(std::move(*bytes), id);
+  if (!ignore_merges_) return;
+  for (const auto& [token, id] : vocabulary_) {
+    auto bytes = spelling_ == Spelling::bytes ? bytes_from_alphabet(token) : token;
+    if (bytes) whole_.emplace(std::move(*bytes), id);
+  }
 }
 
 void BytePairModel::read_merges(const json& merges) {
@@ -163,21 +182,41 @@ void BytePairModel::encode(std::string_view piece, std::vector<int32_t>& ids) co
         piece, std::vector<int32_t>(ids.begin() + static_cast<ptrdiff_t>(before), ids.end()));
 }
 
-void BytePairModel::merge(std::string_view piece, std::vector<int32_t>& ids) const {
+std::vector<BytePairModel::Symbol> BytePairModel::symbols_of(std::string_view piece) const {
   std::vector<Symbol> symbols;
   symbols.reserve(piece.size());
-  for (size_t i = 0; i < piece.size(); ++i) {
-    int32_t id = byte_ids_[static_cast<unsigned char>(piece[i])];
-    if (id < 0) {
-      if (!unknown_ || (fuse_unknown_ && !symbols.empty() && symbols.back().id == *unknown_))
-        continue;
-      id = *unknown_;
-    }
+  const auto push = [&](int32_t id) {
     const auto at = static_cast<int32_t>(symbols.size());
     symbols.push_back({id, at - 1, at + 1});
+  };
+  while (!piece.empty()) {
+    const size_t bytes = spelling_ == Spelling::bytes ? 1 : first_code_point(piece).bytes;
+    const std::string_view unit = piece.substr(0, bytes);
+    piece.remove_prefix(bytes);
+    if (spelling_ == Spelling::characters) {
+      if (const auto id = id_of(unit)) {
+        push(*id);
+        continue;
+      }
+    }
+    const auto byte_id = [&](char byte) { return byte_ids_[static_cast<unsigned char>(byte)]; };
+    if (spelling_ == Spelling::bytes || byte_fallback_) {
+      if (std::all_of(unit.begin(), unit.end(), [&](char byte) { return byte_id(byte) >= 0; })) {
+        for (const char byte : unit) push(byte_id(byte));
+        continue;
+      }
+    }
+    if (!unknown_ || (fuse_unknown_ && !symbols.empty() && symbols.back().id == *unknown_))
+      continue;
+    push(*unknown_);
   }
+  if (!symbols.empty()) symbols.back().next = -1;
+  return symbols;
+}
+
+void BytePairModel::merge(std::string_view piece, std::vector<int32_t>& ids) const {
+  std::vector<Symbol> symbols = symbols_of(piece);
   if (symbols.empty()) return;
-  symbols.back().next = -1;
 
   std::vector<Candidate> heap;
   const auto pair_at = [&](int32_t left) {

@@ -1,6 +1,8 @@
-// Normalizer: the Unicode normal form that a tokenizer.json asks for, or none.
+// Normalizer: what a tokenizer.json makes of a text before it is cut: Unicode normal forms, and the
+// replacements by which SentencePiece writes spaces.
 #pragma once
 
+#include <functional>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
@@ -15,12 +17,17 @@ class Normalizer {
 
   // `text` must be valid UTF-8.
   std::string normalize(std::string_view text) const;
-  bool changes_nothing() const { return forms_.empty(); }
 
  private:
+  using Step = std::function<std::string(std::string)>;
   void add(const nlohmann::json& description);
 
-  std::vector<int> forms_;  // utf8proc options, applied in order
+  std::vector<Step> steps_;  // applied in order
 };
+
+// Of a `pattern` field, {"String": ...} or {"Regex": ...}: every match replaced by `content`.
+std::function<std::string(std::string)> make_replacement(const nlohmann::json& pattern,
+                                                         std::string content,
+                                                         std::string_view where);
 
 }  // namespace cairn

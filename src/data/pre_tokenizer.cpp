@@ -1,4 +1,4 @@
-// The steps of a pre-tokenizer: Split, Digits and ByteLevel, alone or in a Sequence.
+// The steps of a pre-tokenizer, alone or in a Sequence.
 #include "data/pre_tokenizer.h"
 
 #include <nlohmann/json.hpp>
@@ -34,11 +34,12 @@ Stretches match_regex(std::string_view text, const Regex& regex) {
   return list.take();
 }
 
-Stretches match_digits(std::string_view text) {
+// Each character of a class by itself.
+Stretches match_characters(std::string_view text, bool (*is_of)(char32_t)) {
   StretchList list(text.size());
   for (size_t at = 0; at < text.size();) {
     const CodePoint point = first_code_point(text.substr(at));
-    if (is_numeric(point.value)) list.add_match(at, at + point.bytes);
+    if (is_of(point.value)) list.add_match(at, at + point.bytes);
     at += point.bytes;
   }
   return list.take();
@@ -49,8 +50,8 @@ Stretches match_digits(std::string_view text) {
 struct PreTokenizer::Step {
   virtual ~Step() = default;
   virtual bool is_byte_level() const { return false; }
-  // Appends the pieces of `text`.
-  virtual void cut(std::string_view text, Pieces& pieces) const = 0;
+  // Appends the pieces of `text`; `begins` as for PreTokenizer::cut.
+  virtual void cut(std::string_view text, bool begins, Pieces& pieces) const = 0;
 };
 
 namespace {
@@ -62,7 +63,7 @@ struct SplitStep : Base {
   SplitBehavior behavior = SplitBehavior::isolated;
   bool invert = false;
 
-  void cut(std::string_view text, Pieces& pieces) const override {
+  void cut(std::string_view text, bool, Pieces& pieces) const override {
     Stretches stretches = regex ? match_regex(text, *regex) : match_literal(text, literal);
     if (invert)
       for (Stretch& stretch : stretches) stretch.match = !stretch.match;
@@ -70,14 +71,38 @@ struct SplitStep : Base {
   }
 };
 
+// Digits, Punctuation, WhitespaceSplit: characters of a class.
 template <class Base>
-struct DigitsStep : Base {
-  bool individual = false;
+struct CharactersStep : Base {
+  bool (*is_of)(char32_t) = is_numeric;
+  SplitBehavior behavior = SplitBehavior::contiguous;
 
-  void cut(std::string_view text, Pieces& pieces) const override {
-    append_pieces(match_digits(text),
-                  individual ? SplitBehavior::isolated : SplitBehavior::contiguous, text,
-                  pieces.views);
+  void cut(std::string_view text, bool, Pieces& pieces) const override {
+    append_pieces(match_characters(text, is_of), behavior, text, pieces.views);
+  }
+};
+
+enum class PrependScheme : uint8_t { always, first, never };
+
+// SentencePiece's way with spaces: written as a mark, one more before the text.
+template <class Base>
+struct MetaspaceStep : Base {
+  std::string mark;
+  PrependScheme prepend = PrependScheme::always;
+  bool splits = true;
+
+  void cut(std::string_view text, bool begins, Pieces& pieces) const override {
+    std::string marked;
+    for (const char c : text) c == ' ' ? marked.append(mark) : marked.append(1, c);
+    const bool prepends =
+        prepend == PrependScheme::always || (prepend == PrependScheme::first && begins);
+    if (prepends && !marked.starts_with(mark)) marked.insert(0, mark);
+    const std::string_view whole = pieces.owned.emplace_back(std::move(marked));
+    if (splits)
+      append_pieces(match_literal(whole, mark), SplitBehavior::merged_with_next, whole,
+                    pieces.views);
+    else
+      pieces.views.push_back(whole);
   }
 };
 
@@ -87,7 +112,7 @@ struct ByteLevelStep : Base {
   std::optional<Regex> regex;
 
   bool is_byte_level() const override { return true; }
-  void cut(std::string_view text, Pieces& pieces) const override {
+  void cut(std::string_view text, bool, Pieces& pieces) const override {
     if (add_prefix_space && !text.starts_with(' ')) {
       pieces.owned.push_back(" " + std::string(text));
       text = pieces.owned.back();
@@ -113,9 +138,43 @@ std::unique_ptr<Step> make_split(const json& description) {
 }
 
 template <class Step>
+std::unique_ptr<Step> make_characters(bool (*is_of)(char32_t), SplitBehavior behavior) {
+  auto step = std::make_unique<CharactersStep<Step>>();
+  step->is_of = is_of;
+  step->behavior = behavior;
+  return step;
+}
+
+template <class Step>
 std::unique_ptr<Step> make_digits(const json& description) {
-  auto step = std::make_unique<DigitsStep<Step>>();
-  step->individual = bool_field(description, "individual_digits", false, kWhere);
+  const bool individual = bool_field(description, "individual_digits", false, kWhere);
+  return make_characters<Step>(is_numeric,
+                               individual ? SplitBehavior::isolated : SplitBehavior::contiguous);
+}
+
+template <class Step>
+std::unique_ptr<Step> make_words() {
+  auto step = std::make_unique<SplitStep<Step>>();
+  step->regex.emplace(R"(\w+|[^\w\s]+)");
+  step->behavior = SplitBehavior::removed;
+  step->invert = true;
+  return step;
+}
+
+template <class Step>
+std::unique_ptr<Step> make_metaspace(const json& description) {
+  auto step = std::make_unique<MetaspaceStep<Step>>();
+  step->mark = string_field(description, "replacement", "\u2581", kWhere);
+  step->splits = bool_field(description, "split", true, kWhere);
+  // Older files say add_prefix_space instead.
+  const bool prefix = bool_field(description, "add_prefix_space", true, kWhere);
+  const std::string scheme =
+      string_field(description, "prepend_scheme", prefix ? "always" : "never", kWhere);
+  if (scheme != "always" && scheme != "first" && scheme != "never")
+    throw UserError(fmt::format("{}: the prepend_scheme \"{}\" is not known", kWhere, scheme));
+  step->prepend = scheme == "always"  ? PrependScheme::always
+                  : scheme == "first" ? PrependScheme::first
+                                      : PrependScheme::never;
   return step;
 }
 
@@ -131,10 +190,10 @@ std::unique_ptr<Step> make_byte_level(const json& description) {
 
 PreTokenizer::PreTokenizer(const json& description) {
   if (!description.is_null()) add(description);
-  if (steps_.empty() || !steps_.back()->is_byte_level())
-    throw UserError(
-        "tokenizer.json describes a BPE whose pre_tokenizer does not end with \"ByteLevel\"; only "
-        "byte-level BPE tokenizers (GPT-2, Llama 3, Qwen, SmolLM) are built");
+}
+
+bool PreTokenizer::is_byte_level() const {
+  return !steps_.empty() && steps_.back()->is_byte_level();
 }
 
 PreTokenizer::PreTokenizer(PreTokenizer&&) noexcept = default;
@@ -158,19 +217,32 @@ void PreTokenizer::add(const json& description) {
     steps_.push_back(make_digits<Step>(description));
   else if (type == "ByteLevel")
     steps_.push_back(make_byte_level<Step>(description));
+  else if (type == "Metaspace")
+    steps_.push_back(make_metaspace<Step>(description));
+  else if (type == "Whitespace")
+    steps_.push_back(make_words<Step>());
+  else if (type == "WhitespaceSplit")
+    steps_.push_back(make_characters<Step>(is_white_space, SplitBehavior::removed));
+  else if (type == "Punctuation")
+    steps_.push_back(make_characters<Step>(
+        is_punctuation,
+        split_behavior_from(string_field(description, "behavior", "Isolated", kWhere))));
   else
     throw UserError(
         fmt::format("tokenizer.json asks for the pre-tokenizer type \"{}\", which is not built; "
-                    "built are Split, Digits, ByteLevel and a Sequence of them",
+                    "built are Split, Digits, ByteLevel, Metaspace, Whitespace, WhitespaceSplit, "
+                    "Punctuation and a Sequence of them",
                     type));
 }
 
-Pieces PreTokenizer::cut(std::string_view text) const {
+Pieces PreTokenizer::cut(std::string_view text, bool begins) const {
   Pieces pieces;
   if (!text.empty()) pieces.views.push_back(text);
   for (const auto& step : steps_) {
     const std::vector<std::string_view> before = std::exchange(pieces.views, {});
-    for (const std::string_view piece : before) step->cut(piece, pieces);
+    bool first = begins;
+    for (const std::string_view piece : before)
+      step->cut(piece, std::exchange(first, false), pieces);
   }
   return pieces;
 }

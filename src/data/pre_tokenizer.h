@@ -1,6 +1,6 @@
 // PreTokenizer: cuts text into the pieces that BPE merges within. Pieces stay views of bytes: the
 // alphabet of ByteLevel is applied to the vocabulary instead (byte_level.h), so ByteLevel must be
-// the last step.
+// the last step where there is one.
 #pragma once
 
 #include <deque>
@@ -20,15 +20,18 @@ struct Pieces {
 
 class PreTokenizer {
  public:
-  // Of the field `pre_tokenizer`. Throws UserError naming a type that is not built, or when the
-  // tokenizer is not byte-level.
+  // Of the field `pre_tokenizer`; null leaves text in one piece. Throws UserError naming a type
+  // that is not built.
   explicit PreTokenizer(const nlohmann::json& description);
   PreTokenizer(PreTokenizer&&) noexcept;
   PreTokenizer& operator=(PreTokenizer&&) noexcept;
   ~PreTokenizer();
 
-  // `text` must be valid UTF-8 and outlive the pieces.
-  Pieces cut(std::string_view text) const;
+  // Whether the last step asks for pieces in the byte-level alphabet.
+  bool is_byte_level() const;
+  // `text` must be valid UTF-8 and outlive the pieces. `begins` says that nothing stands before it,
+  // not even an added token.
+  Pieces cut(std::string_view text, bool begins) const;
 
  private:
   struct Step;

@@ -14,6 +14,7 @@
 #include "data/json_field.h"
 #include "data/normalizer.h"
 #include "data/pre_tokenizer.h"
+#include "data/token_decoder.h"
 #include "data/utf8.h"
 
 namespace cairn {
@@ -29,23 +30,26 @@ struct Tokenizer::Parts {
   void fill_token_texts();
   std::optional<int32_t> id_of(std::string_view token) const;
   std::optional<int32_t> special_from(const json& config, const char* key) const;
-  void encode_text(std::string_view text, std::vector<int32_t>& ids) const;
+  // `begins`: nothing stands before this text.
+  void encode_text(std::string_view text, bool begins, std::vector<int32_t>& ids) const;
 
   struct TokenText {
-    std::string bytes;  // what the id reads as
+    std::string bytes;  // what the id reads as, before the decoder's steps
     bool known = false;
     bool special = false;
   };
 
-  BytePairModel model;  // first: the type of the model decides what the rest must be
   Normalizer normalizer;
   PreTokenizer pre_tokenizer;
+  BytePairModel model;
+  TokenDecoder decoder;
   AddedTokenMatcher raw_matcher;         // on the text as given
   AddedTokenMatcher normalized_matcher;  // on normalized text
   std::unordered_map<std::string, int32_t> added_ids;
   std::vector<AddedToken> added;
   std::vector<TokenText> texts;  // [vocab_size]
-  std::optional<int32_t> bos, eos, pad;
+  std::optional<int32_t> bos, eos, named_pad;
+  bool adds_bos = false;
 };
 
 namespace {
@@ -62,24 +66,22 @@ const json& model_of(const json& tokenizer_json) {
   if (type != "BPE")
     throw UserError(fmt::format(
         "tokenizer.json (version {}) holds a model of type \"{}\", which is not built; built is "
-        "byte-level BPE (GPT-2, Llama 3, Qwen, SmolLM)",
+        "BPE, of bytes (GPT-2, Llama 3, Qwen, SmolLM) or with byte_fallback (Llama 2, Mistral, "
+        "Gemma)",
         string_field(tokenizer_json, "version", "unknown", kWhere), type));
   return model;
 }
 
-void check_decoder(const json& decoder) {
-  if (decoder.is_null()) return;
-  const std::string type = string_field(decoder, "type", "", "tokenizer.json: decoder");
-  if (type != "ByteLevel")
-    throw UserError(fmt::format(
-        "tokenizer.json asks for the decoder type \"{}\", which is not built; built is ByteLevel",
-        type));
+// The type of the model decides what the rest must be, so it is looked at first.
+json part_of(const json& tokenizer_json, const char* key) {
+  model_of(tokenizer_json);
+  return field_of(tokenizer_json, key, kWhere);
 }
 
 AddedToken added_token_from(const json& entry, int32_t id, std::string_view where) {
   AddedToken token;
   token.id = id;
-  token.content = string_field(entry, "content", "", where);
+  token.content = token.reads_as = string_field(entry, "content", "", where);
   token.single_word = bool_field(entry, "single_word", false, where);
   token.lstrip = bool_field(entry, "lstrip", false, where);
   token.rstrip = bool_field(entry, "rstrip", false, where);
@@ -91,10 +93,18 @@ AddedToken added_token_from(const json& entry, int32_t id, std::string_view wher
 }  // namespace
 
 Tokenizer::Parts::Parts(const json& tokenizer_json)
-    : model(model_of(tokenizer_json)),
-      normalizer(field_of(tokenizer_json, "normalizer", kWhere)),
-      pre_tokenizer(field_of(tokenizer_json, "pre_tokenizer", kWhere)) {
-  check_decoder(field_of(tokenizer_json, "decoder", kWhere));
+    : normalizer(part_of(tokenizer_json, "normalizer")),
+      pre_tokenizer(part_of(tokenizer_json, "pre_tokenizer")),
+      model(model_of(tokenizer_json),
+            pre_tokenizer.is_byte_level() ? Spelling::bytes : Spelling::characters),
+      decoder(part_of(tokenizer_json, "decoder")) {
+  if (decoder.is_byte_level() != pre_tokenizer.is_byte_level() &&
+      !part_of(tokenizer_json, "decoder").is_null())
+    throw UserError(fmt::format(
+        "tokenizer.json has a pre_tokenizer that {} with \"ByteLevel\" and a decoder that {}; only "
+        "files in which both or neither are byte-level are built",
+        pre_tokenizer.is_byte_level() ? "ends" : "does not end",
+        decoder.is_byte_level() ? "does" : "does not"));
   read_added_tokens(field_of(tokenizer_json, "added_tokens", kWhere));
 }
 
@@ -112,8 +122,8 @@ void Tokenizer::Parts::add_token(AddedToken token) {
   token.id = model.id_of(token.content).value_or(token.id);
   if (!added_ids.emplace(token.content, token.id).second) return;
   if (token.normalized) {
-    const std::string text = normalizer.normalize(token.content);
-    if (!text.empty()) normalized_matcher.add(text, token);
+    token.reads_as = normalizer.normalize(token.content);
+    if (!token.reads_as.empty()) normalized_matcher.add(token.reads_as, token);
   } else {
     raw_matcher.add(token.content, token);
   }
@@ -131,9 +141,14 @@ void Tokenizer::Parts::read_config(const json& config) {
       }
     bos = special_from(config, "bos_token");
     eos = special_from(config, "eos_token");
-    pad = special_from(config, "pad_token");
+    named_pad = special_from(config, "pad_token");
+    // Classes of SentencePiece add it unless told otherwise, as in transformers.
+    const std::string type = string_field(config, "tokenizer_class", "", "tokenizer_config.json");
+    const bool by_class = type.starts_with("LlamaTokenizer") ||
+                          type.starts_with("GemmaTokenizer") ||
+                          type.starts_with("CodeLlamaTokenizer");
+    adds_bos = bos && bool_field(config, "add_bos_token", by_class, "tokenizer_config.json");
   }
-  if (!pad) pad = eos;
 }
 
 std::optional<int32_t> Tokenizer::Parts::special_from(const json& config, const char* key) const {
@@ -164,11 +179,12 @@ void Tokenizer::Parts::fill_token_texts() {
     if (at >= texts.size()) texts.resize(at + 1);
     texts[at] = std::move(text);
   };
+  const bool bytes = model.spelling() == Spelling::bytes;
   for (const auto& [token, id] : model.vocabulary())
-    put(token, id, {bytes_from_alphabet(token).value_or(token), true, false});
+    put(token, id, {bytes ? bytes_from_alphabet(token).value_or(token) : token, true, false});
   // The content of an added token is plain text, never written in the alphabet.
   for (const AddedToken& token : added)
-    put(token.content, token.id, {token.content, true, token.special});
+    put(token.content, token.id, {token.reads_as, true, token.special});
 }
 
 std::optional<int32_t> Tokenizer::Parts::id_of(std::string_view token) const {
@@ -176,14 +192,16 @@ std::optional<int32_t> Tokenizer::Parts::id_of(std::string_view token) const {
   return found != added_ids.end() ? found->second : model.id_of(token);
 }
 
-void Tokenizer::Parts::encode_text(std::string_view text, std::vector<int32_t>& ids) const {
+void Tokenizer::Parts::encode_text(std::string_view text, bool begins,
+                                   std::vector<int32_t>& ids) const {
   const std::string normal = normalizer.normalize(text);
   for (const TextOrToken& stretch : normalized_matcher.split(normal)) {
     if (stretch.id >= 0) {
       ids.push_back(stretch.id);
       continue;
     }
-    const Pieces pieces = pre_tokenizer.cut(stretch.text);
+    const Pieces pieces =
+        pre_tokenizer.cut(stretch.text, begins && stretch.text.data() == normal.data());
     for (const std::string_view piece : pieces.views) model.encode(piece, ids);
   }
 }
@@ -208,29 +226,37 @@ std::vector<int32_t> Tokenizer::encode(std::string_view text) const {
     if (stretch.id >= 0)
       ids.push_back(stretch.id);
     else
-      parts_->encode_text(stretch.text, ids);
+      parts_->encode_text(stretch.text, stretch.text.data() == text.data(), ids);
   }
   return ids;
 }
 
 std::string Tokenizer::decode(std::span<const int32_t> ids, bool skip_special) const {
-  std::string bytes;
+  std::vector<std::string> tokens;
   for (const int32_t id : ids) {
     if (id < 0 || id >= vocab_size() || !parts_->texts[static_cast<size_t>(id)].known)
       throw UserError(
           fmt::format("token id {} is not in the vocabulary of {} ids", id, vocab_size()));
     const Parts::TokenText& text = parts_->texts[static_cast<size_t>(id)];
-    if (!skip_special || !text.special) bytes += text.bytes;
+    if (!skip_special || !text.special) tokens.push_back(text.bytes);
   }
-  return replace_invalid_utf8(bytes);
+  return replace_invalid_utf8(parts_->decoder.decode(std::move(tokens)));
 }
 
+std::string Tokenizer::text_of(int32_t id) const {
+  if (id < 0 || id >= vocab_size()) return "";
+  return replace_invalid_utf8(parts_->texts[static_cast<size_t>(id)].bytes);
+}
 std::optional<int32_t> Tokenizer::id_of(std::string_view token) const {
   return parts_->id_of(token);
 }
 std::optional<int32_t> Tokenizer::bos() const { return parts_->bos; }
 std::optional<int32_t> Tokenizer::eos() const { return parts_->eos; }
-std::optional<int32_t> Tokenizer::pad() const { return parts_->pad; }
+std::optional<int32_t> Tokenizer::named_pad() const { return parts_->named_pad; }
+std::optional<int32_t> Tokenizer::pad() const {
+  return parts_->named_pad ? parts_->named_pad : parts_->eos;
+}
+bool Tokenizer::adds_bos() const { return parts_->adds_bos; }
 int64_t Tokenizer::vocab_size() const { return static_cast<int64_t>(parts_->texts.size()); }
 
 }  // namespace cairn

@@ -1,5 +1,6 @@
 // Tokenizer: text to token ids and back, as a Hugging Face tokenizer.json says. Byte-level BPE
-// (GPT-2, Llama 3, Qwen, SmolLM); what the file asks for and is not built is refused by its name.
+// (GPT-2, Llama 3, Qwen, SmolLM) and SentencePiece's BPE with bytes (Llama 2, Mistral, Gemma); what
+// the file asks for and is not built is refused by its name.
 #pragma once
 
 #include <cstdint>
@@ -31,9 +32,15 @@ class Tokenizer {
   std::string decode(std::span<const int32_t> ids, bool skip_special) const;
 
   std::optional<int32_t> id_of(std::string_view token) const;
+  // One token by itself, as it is written before the decoder joins it to others; bytes that are not
+  // UTF-8 read as U+FFFD.
+  std::string text_of(int32_t id) const;
   std::optional<int32_t> bos() const;
   std::optional<int32_t> eos() const;
-  std::optional<int32_t> pad() const;  // the end-of-text token where the files name none
+  std::optional<int32_t> pad() const;        // the end-of-text token where the files name none
+  std::optional<int32_t> named_pad() const;  // none where the files name none
+  // Whether its files put the beginning of text before every text.
+  bool adds_bos() const;
   // Largest id + 1 over vocabulary and added tokens: the embedding needs at least so many rows.
   int64_t vocab_size() const;
 

@@ -1,4 +1,4 @@
-// UTF-8 by the table of well-formed sequences (Unicode 15, table 3-7), and three character classes.
+// UTF-8 by the table of well-formed sequences (Unicode 15, table 3-7), and four character classes.
 #include "data/utf8.h"
 
 #include <utf8proc.h>
@@ -112,6 +112,24 @@ bool is_numeric(char32_t value) {
     case UTF8PROC_CATEGORY_ND:
     case UTF8PROC_CATEGORY_NL:
     case UTF8PROC_CATEGORY_NO:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool is_punctuation(char32_t value) {
+  if (value < 0x80)
+    return (value >= 0x21 && value <= 0x2F) || (value >= 0x3A && value <= 0x40) ||
+           (value >= 0x5B && value <= 0x60) || (value >= 0x7B && value <= 0x7E);
+  switch (utf8proc_category(static_cast<utf8proc_int32_t>(value))) {
+    case UTF8PROC_CATEGORY_PC:
+    case UTF8PROC_CATEGORY_PD:
+    case UTF8PROC_CATEGORY_PS:
+    case UTF8PROC_CATEGORY_PE:
+    case UTF8PROC_CATEGORY_PI:
+    case UTF8PROC_CATEGORY_PF:
+    case UTF8PROC_CATEGORY_PO:
       return true;
     default:
       return false;

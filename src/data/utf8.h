@@ -26,5 +26,6 @@ std::string replace_invalid_utf8(std::string_view text);
 bool is_white_space(char32_t value);  // the property White_Space
 bool is_word(char32_t value);         // \w of Unicode: letters, marks, digits, connectors, joiners
 bool is_numeric(char32_t value);      // categories Nd, Nl, No
+bool is_punctuation(char32_t value);  // of ASCII, and categories P*
 
 }  // namespace cairn

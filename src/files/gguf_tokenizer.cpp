@@ -15,10 +15,15 @@ namespace {
 
 using nlohmann::json;
 
+// The patterns of the families' tokenizer.json files. Of llama.cpp's names for them many mean one.
 constexpr std::string_view kLlama3Pattern =
     R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
 constexpr std::string_view kQwen2Pattern =
     R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
+constexpr std::string_view kTekkenPattern =
+    R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
+constexpr std::string_view kO200kPattern =
+    R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
 
 json byte_level(bool use_regex) {
   return {{"type", "ByteLevel"},
@@ -55,14 +60,25 @@ struct Family {
 Family family_of(const GgufFile& gguf) {
   const std::string pre =
       gguf.find("tokenizer.ggml.pre") ? gguf.text("tokenizer.ggml.pre") : std::string("(none)");
-  if (pre == "smollm") return {nullptr, digits_then_bytes()};
-  if (pre == "gpt-2" || pre == "gpt2") return {nullptr, byte_level(true)};
-  if (pre == "llama-bpe" || pre == "llama3" || pre == "llama-v3")
+  const auto is_one_of = [&](std::initializer_list<std::string_view> names) {
+    return std::find(names.begin(), names.end(), pre) != names.end();
+  };
+  if (is_one_of({"smollm", "starcoder", "refact", "command-r", "codeshell", "exaone"}))
+    return {nullptr, digits_then_bytes()};
+  if (is_one_of({"gpt-2", "gpt2", "olmo", "phi-2", "mpt", "jais"}))
+    return {nullptr, byte_level(true)};
+  if (is_one_of({"llama-bpe", "llama3", "llama-v3"}))
     return {nullptr, split_then_bytes(kLlama3Pattern), true, true};
-  if (pre == "qwen2") return {json{{"type", "NFC"}}, split_then_bytes(kQwen2Pattern)};
+  if (is_one_of({"dbrx", "smaug-bpe"})) return {nullptr, split_then_bytes(kLlama3Pattern)};
+  if (is_one_of({"qwen2", "deepseek-r1-qwen", "stablelm2"}))
+    return {pre == "stablelm2" ? json(nullptr) : json{{"type", "NFC"}},
+            split_then_bytes(kQwen2Pattern)};
+  if (pre == "tekken") return {nullptr, split_then_bytes(kTekkenPattern), true, true};
+  if (pre == "gpt-4o") return {nullptr, split_then_bytes(kO200kPattern)};
   throw UserError(
       fmt::format("{} names the pre-tokenizer {}, which Cairn does not know: it knows smollm, "
-                  "llama-bpe, qwen2 and gpt-2.",
+                  "llama-bpe, qwen2, gpt-2, tekken, dbrx, gpt-4o and others that cut as these do. "
+                  "Use the model's folder from the hub, whose tokenizer.json says how it cuts.",
                   gguf.path(), pre));
 }
 
@@ -188,7 +204,8 @@ json merges_of_scores(const GgufVocabulary& vocabulary) {
   };
   std::vector<Merge> merges;
   for (size_t id = 0; id < vocabulary.tokens.size(); ++id) {
-    if (vocabulary.kinds[id] != TokenKind::normal) continue;
+    const TokenKind kind = vocabulary.kinds[id];
+    if (kind != TokenKind::normal && kind != TokenKind::user_defined) continue;
     const std::string& token = vocabulary.tokens[id];
     for (size_t cut = 1; cut < token.size(); ++cut) {
       if ((static_cast<unsigned char>(token[cut]) & 0xc0) == 0x80) continue;  // inside a character

@@ -27,15 +27,15 @@ std::string contents(const std::filesystem::path& path) {
   return text.str();
 }
 
-TEST(TokenizerPublished, gpt2_agrees_on_every_vector) {
-  if (is_absent()) return;
-  const TokenizerFiles files = read_tokenizer((kShared / "gpt-2.gguf").string());
+// The texts of NAME.gguf.inp against the ids of NAME.gguf.out, one line a text.
+void expect_every_vector(const std::string& name, int64_t vocabulary) {
+  const TokenizerFiles files = read_tokenizer((kShared / (name + ".gguf")).string());
   const Tokenizer tokenizer = Tokenizer::from_json(files.tokenizer, files.tokenizer_config);
-  EXPECT_EQ(tokenizer.vocab_size(), 50257);
+  EXPECT_EQ(tokenizer.vocab_size(), vocabulary);
 
   const std::string separator = "\n__ggml_vocab_test__\n";
-  const std::string texts = contents(kShared / "gpt-2.gguf.inp");
-  std::istringstream lines(contents(kShared / "gpt-2.gguf.out"));
+  const std::string texts = contents(kShared / (name + ".gguf.inp"));
+  std::istringstream lines(contents(kShared / (name + ".gguf.out")));
   std::string line;
   size_t begin = 0, count = 0;
   while (std::getline(lines, line)) {
@@ -52,6 +52,16 @@ TEST(TokenizerPublished, gpt2_agrees_on_every_vector) {
   }
   EXPECT_EQ(count, 46u);
   EXPECT_EQ(begin, texts.size()) << "no text is left over";
+}
+
+TEST(TokenizerPublished, gpt2_agrees_on_every_vector) {
+  if (is_absent()) return;
+  expect_every_vector("gpt-2", 50257);
+}
+
+TEST(TokenizerPublished, sentencepiece_with_bytes_agrees_on_every_vector) {
+  if (is_absent()) return;
+  expect_every_vector("llama-spm", 32000);
 }
 
 TEST(TokenizerPublished, the_tiny_vocabulary_spells_and_reads_back) {

@@ -200,8 +200,8 @@ TEST(Tokenizer, what_is_not_built_is_refused_by_its_name) {
     EXPECT_NE(refusal(changes).find(name), std::string::npos) << refusal(changes);
   };
   expect_named({{"model", {{"type", "Unigram"}}}}, "Unigram");
-  expect_named({{"normalizer", {{"type", "Lowercase"}}}}, "Lowercase");
-  expect_named({{"pre_tokenizer", {{"type", "Metaspace"}}}}, "Metaspace");
+  expect_named({{"normalizer", {{"type", "Precompiled"}}}}, "Precompiled");
+  expect_named({{"pre_tokenizer", {{"type", "UnicodeScripts"}}}}, "UnicodeScripts");
   expect_named({{"decoder", {{"type", "WordPiece"}}}}, "WordPiece");
   expect_named({{"pre_tokenizer", nullptr}}, "ByteLevel");
   expect_named({{"model", {{"dropout", 0.1}}}}, "dropout");
