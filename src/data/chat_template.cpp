@@ -1,4 +1,4 @@
-// The table of templates, and the rules of labels and truncation.
+// Labels and truncation, and the table of templates as a whole.
 #include "data/chat_template.h"
 
 #include <fmt/ranges.h>
@@ -7,130 +7,13 @@
 
 #include "base/error.h"
 #include "data/nearest_names.h"
+#include "data/template_turns.h"
 
 namespace cairn {
 namespace {
 
-// What one element of a turn becomes. Content stands where {} is in a text.
-struct Element {
-  enum Kind { text, bos, eos } kind = text;
-  const char* pattern = "";
-};
-
-using Elements = std::vector<Element>;
-
-Element text(const char* pattern) { return {Element::text, pattern}; }
-const Element kBos = {Element::bos, ""};
-const Element kEos = {Element::eos, ""};
-
-}  // namespace
-
-struct TemplateRow {
-  const char* name;
-  Elements prefix;
-  Elements system;  // only where there is a system text
-  Elements user;    // up to where the answer begins
-  Elements assistant;
-  const char* default_system;
-  std::vector<const char*> stop_words;  // single tokens that end an answer
-};
-
-namespace {
-
-const std::vector<TemplateRow>& table() {
-  static const char* const kChatUser = "<|im_start|>user\n{}<|im_end|>\n<|im_start|>assistant\n";
-  static const char* const kChatSystem = "<|im_start|>system\n{}<|im_end|>\n";
-  static const char* const kChatAssistant = "{}<|im_end|>\n";
-  static const std::vector<TemplateRow> kTable = {
-      {"alpaca",
-       {},
-       {text("{}")},
-       {text("### Instruction:\n{}\n\n### Response:\n")},
-       {text("{}"), kEos, text("\n\n")},
-       "Below is an instruction that describes a task. Write a response that appropriately "
-       "completes the request.\n\n",
-       {}},
-      {"chatml",
-       {},
-       {text(kChatSystem)},
-       {text(kChatUser)},
-       {text(kChatAssistant)},
-       "",
-       {"<|im_end|>", "<|im_start|>"}},
-      {"empty", {}, {text("{}")}, {text("{}")}, {text("{}")}, "", {}},
-      {"llama3",
-       {kBos},
-       {text("<|start_header_id|>system<|end_header_id|>\n\n{}<|eot_id|>")},
-       {text("<|start_header_id|>user<|end_header_id|>\n\n{}<|eot_id|>"
-             "<|start_header_id|>assistant<|end_header_id|>\n\n")},
-       {text("{}<|eot_id|>")},
-       "",
-       {"<|eot_id|>", "<|eom_id|>"}},
-      {"qwen3_nothink",
-       {},
-       {text(kChatSystem)},
-       {text(kChatUser)},
-       {text(kChatAssistant)},
-       "",
-       {"<|im_end|>"}},
-  };
-  return kTable;
-}
-
-// A tokenizer whose files name no end of text usually has this one.
-std::optional<int32_t> end_of_text(const Tokenizer& tokenizer) {
-  return tokenizer.eos() ? tokenizer.eos() : tokenizer.id_of("<|endoftext|>");
-}
-
 void append(std::vector<int32_t>& ids, const std::vector<int32_t>& more) {
   ids.insert(ids.end(), more.begin(), more.end());
-}
-
-std::string filled(std::string_view pattern, std::string_view content) {
-  const size_t at = pattern.find("{}");
-  if (at == pattern.npos) return std::string(pattern);
-  return fmt::format("{}{}{}", pattern.substr(0, at), content, pattern.substr(at + 2));
-}
-
-void append_elements(const Elements& elements, std::string_view content, const TemplateRow& row,
-                     const Tokenizer& tokenizer, std::vector<int32_t>& ids) {
-  for (const Element& element : elements) {
-    if (element.kind == Element::text) {
-      append(ids, tokenizer.encode(filled(element.pattern, content)));
-    } else if (element.kind == Element::bos) {
-      if (tokenizer.bos()) ids.push_back(*tokenizer.bos());
-    } else {
-      const auto eos = end_of_text(tokenizer);
-      if (!eos)
-        throw UserError(fmt::format(
-            "the template \"{}\" ends an answer with the end-of-text token, but this tokenizer has "
-            "none; give eos_token in tokenizer_config.json or choose another template",
-            row.name));
-      ids.push_back(*eos);
-    }
-  }
-}
-
-// The ids of each turn; the first one carries prefix and system text.
-std::vector<std::vector<int32_t>> encode_turns(const Conversation& conversation,
-                                               const TemplateRow& row, const Tokenizer& tokenizer,
-                                               const std::optional<std::string>& default_system) {
-  const std::string system = !conversation.system.empty()
-                                 ? conversation.system
-                                 : default_system.value_or(row.default_system);
-  std::vector<std::vector<int32_t>> turns(conversation.turns.size());
-  for (size_t i = 0; i < turns.size(); ++i) {
-    const Turn& turn = conversation.turns[i];
-    CAIRN_CHECK(turn.role == (i % 2 == 0 ? Role::user : Role::assistant),
-                "[chat_template] wanted turns that alternate, got the same speaker at turn {}", i);
-    if (i == 0) {
-      append_elements(row.prefix, "", row, tokenizer, turns[i]);
-      if (!system.empty()) append_elements(row.system, system, row, tokenizer, turns[i]);
-    }
-    append_elements(turn.role == Role::user ? row.user : row.assistant, turn.content, row,
-                    tokenizer, turns[i]);
-  }
-  return turns;
 }
 
 struct PairLengths {
@@ -166,10 +49,33 @@ void append_leading(const std::vector<int32_t>& ids, int64_t count, bool trained
     example.labels.insert(example.labels.end(), static_cast<size_t>(count), kIgnored);
 }
 
+// The id that templates with an efficient end of text put after a conversation and train in place
+// of the next question's first token.
+std::optional<int32_t> efficient_eos(const TemplateRow& row, const Tokenizer& tokenizer) {
+  if (!row.efficient_eos) return std::nullopt;
+  const auto eos = end_of_text_of(row, tokenizer);
+  if (!eos)
+    throw UserError(fmt::format(
+        "the template \"{}\" ends a conversation with the end-of-text token, but this tokenizer "
+        "has none; give eos_token in tokenizer_config.json or choose another template",
+        row.name));
+  return eos;
+}
+
 }  // namespace
 
+const std::vector<TemplateRow>& template_rows() {
+  static const std::vector<TemplateRow> kRows = [] {
+    std::vector<TemplateRow> rows = templates_a_g();
+    for (auto* part : {templates_h_m, templates_n_z})
+      for (TemplateRow& row : part()) rows.push_back(std::move(row));
+    return rows;
+  }();
+  return kRows;
+}
+
 ChatTemplate ChatTemplate::named(std::string_view name) {
-  for (const TemplateRow& row : table())
+  for (const TemplateRow& row : template_rows())
     if (name == row.name) return ChatTemplate(row);
   throw UserError(fmt::format("the template \"{}\" is not built; the nearest built ones are {}",
                               name, fmt::join(nearest_names(name, names()), ", ")));
@@ -177,22 +83,39 @@ ChatTemplate ChatTemplate::named(std::string_view name) {
 
 std::vector<std::string> ChatTemplate::names() {
   std::vector<std::string> all;
-  for (const TemplateRow& row : table()) all.emplace_back(row.name);
+  for (const TemplateRow& row : template_rows()) all.emplace_back(row.name);
   return all;
 }
 
 std::string_view ChatTemplate::name() const { return row_->name; }
+std::string ChatTemplate::described() const {
+  std::string text = fmt::format("{}|{}|{}|{}|{}|{}", row_->name, static_cast<int>(row_->kind),
+                                 static_cast<int>(row_->calls), static_cast<int>(row_->tools),
+                                 row_->efficient_eos, row_->replace_eos);
+  for (const Slots* slots : {&row_->prefix, &row_->system, &row_->user, &row_->assistant,
+                             &row_->function, &row_->observation, &row_->stop_words})
+    text += fmt::format("|{}", fmt::join(*slots, "\x1F"));
+  return fmt::format("{}|{}|{}|{}|{}|{}", text, row_->default_system, row_->thought.open,
+                     row_->thought.close, row_->call.open, row_->call.close);
+}
+bool ChatTemplate::has_efficient_eos() const { return row_->efficient_eos; }
 
 EncodedConversation ChatTemplate::encode(const Conversation& conversation,
                                          const Tokenizer& tokenizer,
                                          const EncodeOptions& options) const {
-  const auto turns = encode_turns(conversation, *row_, tokenizer, options.default_system);
+  const bool drops_history = options.mask_history && !options.words.preserve_thinking;
+  const auto turns = encode_turns(conversation, *row_, tokenizer, options.words, drops_history);
   CAIRN_CHECK(!turns.empty() && turns.size() % 2 == 0,
-              "[chat_template] wanted pairs of user and assistant, got {} turns", turns.size());
+              "[chat_template] wanted pairs of question and answer, got {} turns", turns.size());
+  const std::optional<int32_t> eos = efficient_eos(*row_, tokenizer);
   const size_t pairs = turns.size() / 2;
   EncodedConversation encoded;
-  std::vector<Example> kept;  // in the order of filling
-  int64_t used = 0, wanted = 0;
+  struct Kept {
+    Example example;
+    int64_t prompt = 0;
+  };
+  std::vector<Kept> kept;  // in the order of filling
+  int64_t used = eos ? 1 : 0, wanted = used;
   for (const auto& turn : turns) wanted += static_cast<int64_t>(turn.size());
   for (size_t i = 0; i < pairs && used < options.cutoff_len; ++i) {
     const size_t pair = options.mask_history ? pairs - 1 - i : i;
@@ -202,29 +125,45 @@ EncodedConversation ChatTemplate::encode(const Conversation& conversation,
         fit_pair({static_cast<int64_t>(prompt.size()), static_cast<int64_t>(response.size())},
                  options.cutoff_len - used);
     used += fit.prompt + fit.response;
-    Example& example = kept.emplace_back();
-    append_leading(prompt, fit.prompt, options.train_on_prompt, example);
-    append_leading(response, fit.response, !options.mask_history || pair + 1 == pairs, example);
+    Kept& part = kept.emplace_back();
+    part.prompt = fit.prompt;
+    append_leading(prompt, fit.prompt, options.train_on_prompt, part.example);
+    append_leading(response, fit.response, !options.mask_history || pair + 1 == pairs,
+                   part.example);
+    if (eos && i > 0 && fit.prompt > 0 && !options.train_on_prompt) part.example.labels[0] = *eos;
   }
   if (options.mask_history) std::reverse(kept.begin(), kept.end());
-  for (const Example& example : kept) {
-    append(encoded.example.ids, example.ids);
-    append(encoded.example.labels, example.labels);
+  for (const Kept& part : kept) {
+    encoded.turn_ends.push_back(encoded.example.tokens() + part.prompt);
+    append(encoded.example.ids, part.example.ids);
+    append(encoded.example.labels, part.example.labels);
+    encoded.turn_ends.push_back(encoded.example.tokens());
+  }
+  if (eos) {
+    encoded.example.ids.push_back(*eos);
+    encoded.example.labels.push_back(*eos);
   }
   encoded.truncated = used < wanted;
   return encoded;
 }
 
-std::vector<int32_t> ChatTemplate::encode_prompt(
-    const Conversation& conversation, const Tokenizer& tokenizer,
-    const std::optional<std::string>& default_system) const {
+std::vector<int32_t> ChatTemplate::encode_prompt(const Conversation& conversation,
+                                                 const Tokenizer& tokenizer,
+                                                 const TemplateOptions& words) const {
   CAIRN_CHECK(conversation.turns.size() % 2 == 1,
-              "[chat_template] wanted a prompt that ends with the user, got {} turns",
+              "[chat_template] wanted a prompt that ends with a question, got {} turns",
               conversation.turns.size());
+  // The answer to come is a turn without text: where a thought is given, it stands before it.
+  Conversation with_answer = conversation;
+  with_answer.turns.push_back({Role::assistant, ""});
+  const auto turns = encode_turns(with_answer, *row_, tokenizer, words, !words.preserve_thinking);
   std::vector<int32_t> ids;
-  for (const auto& turn : encode_turns(conversation, *row_, tokenizer, default_system))
-    append(ids, turn);
+  for (size_t i = 0; i + 1 < turns.size(); ++i) append(ids, turns[i]);
   return ids;
+}
+
+std::optional<int32_t> ChatTemplate::end_of_text(const Tokenizer& tokenizer) const {
+  return end_of_text_of(*row_, tokenizer);
 }
 
 std::vector<int32_t> ChatTemplate::stop_ids(const Tokenizer& tokenizer) const {
@@ -233,15 +172,15 @@ std::vector<int32_t> ChatTemplate::stop_ids(const Tokenizer& tokenizer) const {
     if (id && std::find(ids.begin(), ids.end(), *id) == ids.end()) ids.push_back(*id);
   };
   for (const char* word : row_->stop_words) add(tokenizer.id_of(word));
-  add(end_of_text(tokenizer));
+  add(tokenizer.eos() ? tokenizer.eos() : tokenizer.id_of("<|endoftext|>"));
   return ids;
 }
 
 std::vector<std::string> ChatTemplate::missing_markers(const Tokenizer& tokenizer) const {
   std::vector<std::string> missing;
-  for (const Elements* elements : {&row_->system, &row_->user, &row_->assistant})
-    for (const Element& element : *elements)
-      for (std::string_view rest = element.pattern; rest.find("<|") != rest.npos;) {
+  for (const Slots* slots : {&row_->system, &row_->user, &row_->assistant})
+    for (std::string_view rest : *slots)
+      while (rest.find("<|") != rest.npos) {
         const size_t begin = rest.find("<|"), end = rest.find("|>", begin);
         if (end == rest.npos) break;
         const std::string marker(rest.substr(begin, end + 2 - begin));
@@ -250,6 +189,9 @@ std::vector<std::string> ChatTemplate::missing_markers(const Tokenizer& tokenize
             std::find(missing.begin(), missing.end(), marker) == missing.end())
           missing.push_back(marker);
       }
+  for (const char* word : row_->stop_words)
+    if (!tokenizer.id_of(word) && std::find(missing.begin(), missing.end(), word) == missing.end())
+      missing.emplace_back(word);
   return missing;
 }
 

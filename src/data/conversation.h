@@ -1,7 +1,9 @@
-// Conversation: what a data set's row says, before any template: who spoke, in order, and the
-// system text. Turns alternate user, assistant; training wants an even number, a prompt an odd one.
+// Conversation: what a data set's row says, before any template: who spoke, in order, the system
+// text and the tools. Turns alternate between asking (user, observation) and answering (assistant,
+// function); training wants an even number, a prompt an odd one.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -9,7 +11,14 @@
 
 namespace cairn {
 
-enum class Role { user, assistant };
+enum class Role : uint8_t {
+  user,
+  assistant,
+  observation,  // what a called function gave
+  function      // calls, as JSON: {"name", "arguments"} or a list of such
+};
+
+inline bool answers(Role role) { return role == Role::assistant || role == Role::function; }
 
 struct Turn {
   Role role = Role::user;
@@ -19,8 +28,9 @@ struct Turn {
 };
 
 struct Conversation {
-  std::string system;  // empty: the template's default, if it has one
-  std::vector<Turn> turns;
+  std::string system = {};  // empty: the template's default, if it has one
+  std::vector<Turn> turns = {};
+  std::string tools = {};  // a JSON list, as the row writes it; empty: none
   RowOrigin origin = {};
 
   bool operator==(const Conversation&) const = default;

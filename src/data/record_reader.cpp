@@ -11,7 +11,7 @@
 namespace cairn {
 namespace {
 
-using nlohmann::json;
+using json = nlohmann::ordered_json;
 
 constexpr size_t kReadBytes = size_t{1} << 20;
 

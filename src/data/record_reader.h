@@ -14,9 +14,9 @@
 namespace cairn {
 
 struct Record {
-  nlohmann::json value;         // an object
-  int64_t line = 0;             // where it begins, from 1
-  bool string_encoded = false;  // was a JSON string holding the object
+  nlohmann::ordered_json value;  // an object, its members in the order of the file
+  int64_t line = 0;              // where it begins, from 1
+  bool string_encoded = false;   // was a JSON string holding the object
 };
 
 class RecordReader {

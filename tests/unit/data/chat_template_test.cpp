@@ -56,8 +56,8 @@ TEST(ChatTemplate, system_text_stands_once_before_the_first_turn) {
   // default_system stands in where a row has none, and never replaces one.
   Conversation without = kTwoTurns;
   without.system = "";
-  EXPECT_EQ(encode("chatml", without, {.default_system = "S"}), example);
-  EXPECT_EQ(encode("chatml", kTwoTurns, {.default_system = "other"}), example);
+  EXPECT_EQ(encode("chatml", without, {.words = {.default_system = "S"}}), example);
+  EXPECT_EQ(encode("chatml", kTwoTurns, {.words = {.default_system = "other"}}), example);
 }
 
 TEST(ChatTemplate, llama3_begins_with_the_beginning_of_text) {
@@ -83,7 +83,8 @@ TEST(ChatTemplate, alpaca_has_its_own_system_text_and_ends_in_end_of_text) {
   EXPECT_EQ(small_tokenizer().decode(example.ids, true),
             "Below is an instruction that describes a task. Write a response that appropriately "
             "completes the request.\n\n### Instruction:\nQ1\n\n### Response:\nR1\n\n");
-  EXPECT_EQ(small_tokenizer().decode(encode("alpaca", kOneTurn, {.default_system = ""}).ids, true),
+  EXPECT_EQ(small_tokenizer().decode(
+                encode("alpaca", kOneTurn, {.words = {.default_system = ""}}).ids, true),
             "### Instruction:\nQ1\n\n### Response:\nR1\n\n");
 }
 

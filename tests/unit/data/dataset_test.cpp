@@ -2,7 +2,7 @@
 #include "data/dataset.h"
 
 #include <algorithm>
-#include <iostream>
+#include <utility>
 
 #include "unit/data/data_folder.h"
 #include "unit/data/small_tokenizer.h"
@@ -10,15 +10,29 @@
 namespace cairn::test {
 namespace {
 
+struct LoadedRows {
+  std::vector<Conversation> rows;
+  std::vector<DatasetCounts> counts;
+  std::vector<std::string> notes;
+};
+
 class Dataset : public DataFolder {
  protected:
   void info(const json& entries) const { write("dataset_info.json", entries.dump()); }
-  LoadedRows load(const std::string& names,
-                  std::optional<int64_t> max_samples = std::nullopt) const {
-    const LoadedRows loaded =
-        load_rows({.names = names, .dataset_dir = folder_, .max_samples = max_samples});
-    for (const DatasetCounts& counts : loaded.counts)
+  LoadedRows load(const std::string& names, std::optional<int64_t> max_samples = std::nullopt,
+                  RowUse use = RowUse::conversation) const {
+    LoadedRows loaded;
+    for (const DatasetEntry& entry : find_datasets(names, folder_)) {
+      RowReader reader(entry, use, entry.num_samples ? std::nullopt : max_samples);
+      std::vector<Conversation> rows;
+      while (auto row = reader.next()) rows.push_back(std::move(*row));
+      DatasetCounts counts = reader.counts();
+      for (const int64_t i : chosen_rows(counts, entry.num_samples, max_samples, 42, 0))
+        loaded.rows.push_back(rows[static_cast<size_t>(i)]);
       EXPECT_EQ(counts.records, counts.used - counts.repeated + counts.skipped_total());
+      loaded.counts.push_back(counts);
+      loaded.notes.insert(loaded.notes.end(), entry.notes.begin(), entry.notes.end());
+    }
     return loaded;
   }
   std::string refusal(const std::string& names) const {
@@ -175,13 +189,13 @@ TEST_F(Dataset, num_samples_chooses_at_random_and_fills_up) {
 TEST_F(Dataset, what_cannot_be_is_refused_with_what_to_do) {
   write("a.jsonl", rows(1));
   write("empty.jsonl", "\n");
-  write("t.txt", "text");
+  write("t.parquet", "PAR1");
   write("w.jsonl", R"({"question":"q","answer":"a"})");
   info({{"alpaca", {{"file_name", "a.jsonl"}}},
         {"chat", {{"file_name", "a.jsonl"}, {"formatting", "parrot"}}},
         {"hub", {{"hf_hub_url", "someone/something"}}},
         {"gone", {{"file_name", "gone.json"}}},
-        {"text", {{"file_name", "t.txt"}}},
+        {"text", {{"file_name", "t.parquet"}}},
         {"rank", {{"file_name", "a.jsonl"}, {"ranking", true}}},
         {"image", {{"file_name", "a.jsonl"}, {"columns", {{"images", "i"}}}}},
         {"pretrain", {{"file_name", "a.jsonl"}, {"columns", {{"prompt", "output"}}}}}});
@@ -189,73 +203,55 @@ TEST_F(Dataset, what_cannot_be_is_refused_with_what_to_do) {
   expect_says(refusal("chat"), "parrot");
   expect_says(refusal("hub"), "download");
   expect_says(refusal("gone"), "gone.json");
-  expect_says(refusal("text"), "t.txt");
+  expect_says(refusal("text"), "read_parquet(\"t.parquet\")");
   expect_says(refusal("rank"), "ranking");
   expect_says(refusal("image"), "images");
   expect_says(refusal("pretrain"), "response");
   expect_says(refusal("empty.jsonl"), "no record");
   expect_says(refusal("w.jsonl"), "`question`");
   expect_says(refusal(" , "), "no data set");
-  expect_says(message_of<UserError>([] { load_rows({.names = "x", .dataset_dir = "/nowhere"}); }),
-              "dataset_info.json");
-  expect_says(message_of<UserError>([] { load_rows({.names = "x", .dataset_dir = "REMOTE:a/b"}); }),
-              "REMOTE:a/b");
+  expect_says(message_of<UserError>([] { find_datasets("x", "/nowhere"); }), "dataset_info.json");
+  expect_says(message_of<UserError>([] { find_datasets("x", "REMOTE:a/b"); }), "REMOTE:a/b");
   write("dataset_info.json", "{\"a\": ");
   EXPECT_THROW(load("a"), DamagedFile);
 }
 
-TEST_F(Dataset, validation_rows_are_split_off_by_the_seed) {
-  write("a.jsonl", rows(10));
-  const auto all = load("a.jsonl").rows;
-  const Split split = split_validation(all, 0.25, 42);
+TEST(DatasetOrder, validation_rows_are_split_off_by_the_seed) {
+  const SplitRows split = split_validation(10, 0.25, 42);
   EXPECT_EQ(split.validation.size(), 3u) << "a fraction rounds up";
   EXPECT_EQ(split.train.size(), 7u);
-  EXPECT_EQ(split_validation(all, 4, 42).validation.size(), 4u);
-  EXPECT_EQ(split_validation(all, 0, 42).train, all);
-  EXPECT_EQ(split_validation(all, 0.25, 42).validation, split.validation);
-  EXPECT_NE(split_validation(all, 5, 1).validation, split_validation(all, 5, 2).validation);
-  std::vector<Conversation> both = split.train;
+  EXPECT_EQ(split_validation(10, 4, 42).validation.size(), 4u);
+  EXPECT_EQ(split_validation(10, 0, 42).train.size(), 10u);
+  EXPECT_EQ(split_validation(10, 0.25, 42).validation, split.validation);
+  EXPECT_NE(split_validation(10, 5, 1).validation, split_validation(10, 5, 2).validation);
+  std::vector<int64_t> both = split.train;
   both.insert(both.end(), split.validation.begin(), split.validation.end());
-  EXPECT_TRUE(std::is_permutation(both.begin(), both.end(), all.begin(), all.end()));
-  EXPECT_THROW(split_validation(all, 10, 42), UserError);
-  EXPECT_THROW(split_validation(all, -1, 42), UserError);
-  EXPECT_THROW(split_validation(all, 1.5, 42), UserError);
+  std::sort(both.begin(), both.end());
+  EXPECT_EQ(both, (std::vector<int64_t>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}));
+  EXPECT_THROW(split_validation(10, 10, 42), UserError);
+  EXPECT_THROW(split_validation(10, -1, 42), UserError);
+  EXPECT_THROW(split_validation(10, 1.5, 42), UserError);
 }
 
-TEST_F(Dataset, rows_that_train_nothing_are_dropped_and_counted) {
-  const Tokenizer tokenizer = small_tokenizer();
-  const ChatTemplate chat_template = ChatTemplate::named("empty");
-  const std::vector<Conversation> conversations = {
-      {"", {{Role::user, "q"}, {Role::assistant, "r"}}},
-      {"", {{Role::user, "q"}, {Role::assistant, ""}}},
-      {"", {{Role::user, ""}, {Role::assistant, "r"}}},
-      {"", {{Role::user, "qqqq"}, {Role::assistant, "rrrr"}}}};
-  const auto tokenized = tokenize(conversations, chat_template, tokenizer, {.cutoff_len = 4});
-  EXPECT_EQ(tokenized.rows, 4);
-  EXPECT_EQ(tokenized.without_label, 2);
-  EXPECT_EQ(tokenized.truncated, 1);
-  ASSERT_EQ(tokenized.examples.size(), 2u);
-  EXPECT_EQ(tokenized.examples[1].ids, (Ids{'q', 'q', 'r', 'r'}));
-  EXPECT_THROW(tokenize({conversations[1]}, chat_template, tokenizer, {}), UserError);
-  EXPECT_THROW(tokenize(conversations, chat_template, tokenizer, {.cutoff_len = 1}), UserError);
+std::vector<std::pair<int, int>> mixed(MixStrategy strategy, std::vector<double> shares = {}) {
+  std::vector<std::pair<int, int>> rows;
+  for (const MixedRow& row : mixed_rows({1, 3}, strategy, shares, 7))
+    rows.emplace_back(static_cast<int>(row.dataset), static_cast<int>(row.row));
+  return rows;
 }
 
-// LLaMA-Factory's demo data, where it is at hand.
-TEST(DatasetPublished, demo_data_loads_whole) {
-  const std::filesystem::path shared = CAIRN_SOURCE_DIR "/../shared/data/llamafactory";
-  if (!std::filesystem::exists(shared)) {
-    std::cout << "skipped: " << shared << " is absent\n";
-    return;
-  }
-  const auto loaded =
-      load_rows({.names = "identity,alpaca_en_demo,alpaca_zh_demo", .dataset_dir = shared});
-  for (const DatasetCounts& counts : loaded.counts) {
-    EXPECT_EQ(counts.used, counts.records) << counts.name;
-    EXPECT_GT(counts.used, 90) << counts.name;
-  }
-  const auto tokenized =
-      tokenize(loaded.rows, ChatTemplate::named("qwen3_nothink"), small_tokenizer(), {});
-  EXPECT_EQ(tokenized.examples.size(), loaded.rows.size());
+// As the datasets library's interleave_datasets.
+TEST(DatasetOrder, data_sets_follow_each_other_or_take_turns) {
+  using Rows = std::vector<std::pair<int, int>>;
+  EXPECT_EQ(mixed(MixStrategy::concat), (Rows{{0, 0}, {1, 0}, {1, 1}, {1, 2}}));
+  EXPECT_EQ(mixed(MixStrategy::interleave_under), (Rows{{0, 0}, {1, 0}}));
+  EXPECT_EQ(mixed(MixStrategy::interleave_over),
+            (Rows{{0, 0}, {1, 0}, {0, 0}, {1, 1}, {0, 0}, {1, 2}}));
+  EXPECT_EQ(mixed(MixStrategy::interleave_once), (Rows{{0, 0}, {1, 0}, {1, 1}, {1, 2}}));
+  const Rows drawn = mixed(MixStrategy::interleave_over, {0.5, 0.5});
+  for (const auto& row : mixed(MixStrategy::concat))
+    EXPECT_NE(std::find(drawn.begin(), drawn.end(), row), drawn.end()) << "all are through";
+  EXPECT_EQ(mixed(MixStrategy::interleave_over, {0.5, 0.5}), drawn) << "seeded";
 }
 
 }  // namespace

@@ -1,0 +1,54 @@
+// Records of text and of comma-separated values, and which files are read at all.
+#include "data/record_source.h"
+
+#include "unit/data/data_folder.h"
+
+namespace cairn::test {
+namespace {
+
+class RecordSourceTest : public DataFolder {
+ protected:
+  std::vector<std::string> read(const std::string& name, std::string_view contents) {
+    const auto source = open_records(write(name, contents));
+    std::vector<std::string> records;
+    while (const auto record = source->next()) records.push_back(record->value.dump());
+    blank_lines_ = source->blank_lines();
+    return records;
+  }
+  int64_t blank_lines_ = 0;
+};
+
+using Records = std::vector<std::string>;
+
+TEST_F(RecordSourceTest, a_line_of_text_is_a_record_and_ends_at_the_line_feed_alone) {
+  EXPECT_EQ(
+      read("a.txt", "\xEF\xBB\xBFone\r\n\ntwo\u2028\u0085 three"),
+      (Records{R"({"text":"one"})", R"({"text":""})", "{\"text\":\"two\u2028\u0085 three\"}"}));
+  EXPECT_EQ(read("a.txt", "one\n"), Records{R"({"text":"one"})"}) << "no record after the last";
+  EXPECT_EQ(read("a.txt", ""), Records{});
+}
+
+TEST_F(RecordSourceTest, values_are_under_the_columns_of_the_first_line) {
+  EXPECT_EQ(read("a.csv", "\xEF\xBB\xBFinstruction,output\r\nq,r\r\n\"a, \"\"b\"\"\nc\",\n\n"),
+            (Records{R"({"instruction":"q","output":"r"})",
+                     R"({"instruction":"a, \"b\"\nc","output":""})"}));
+  EXPECT_EQ(blank_lines_, 1);
+  EXPECT_EQ(read("a.csv", "text\na\n\nb"),
+            (Records{R"({"text":"a"})", R"({"text":""})", R"({"text":"b"})"}));
+}
+
+TEST_F(RecordSourceTest, a_torn_line_of_values_is_named_with_its_place) {
+  expect_says(message_of<DamagedFile>([&] { read("a.csv", "a,b\n1,2\n3\n"); }),
+              "a.csv, line 3: 1 fields under 2 columns");
+  expect_says(message_of<DamagedFile>([&] { read("a.csv", "a,b\n1,\"2\n3,4\n"); }),
+              "a.csv, line 2: a quoted field that does not end");
+  expect_says(message_of<UserError>([&] { read("a.csv", ""); }), "names of the columns");
+}
+
+TEST_F(RecordSourceTest, packed_files_under_a_name_of_text_are_named) {
+  expect_says(message_of<UserError>([&] { read("a.txt", "PK\x03\x04"); }), "packed or binary");
+  expect_says(message_of<UserError>([&] { open_records(folder_ / "gone.txt"); }), "gone.txt");
+}
+
+}  // namespace
+}  // namespace cairn::test
