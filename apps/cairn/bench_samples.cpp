@@ -6,7 +6,7 @@
 #include <filesystem>
 
 #include "base/error.h"
-#include "data/dataset.h"
+#include "data/tokenized_data.h"
 #include "files/model_files.h"
 
 namespace cairn::program {
@@ -19,12 +19,18 @@ std::vector<Example> read_examples(const BenchOptions& options) {
         "bench packing counts tokens with the model's own tokenizer; give --model FOLDER or "
         "FILE.gguf");
   const TokenizerFiles files = read_tokenizer(options.model);
-  EncodeOptions encode;
-  encode.cutoff_len = options.sequence;
-  return tokenize(load_rows({.names = options.data}).rows,
-                  ChatTemplate::named(options.chat_template),
-                  Tokenizer::from_json(files.tokenizer, files.tokenizer_config), encode)
-      .examples;
+  DataOptions data;
+  data.names = options.data;
+  data.encode.cutoff_len = options.sequence;
+  const std::string key =
+      ContentHash().add(files.tokenizer.dump()).add(files.tokenizer_config.dump()).hex();
+  const ExampleSet read =
+      tokenize_data(data, ChatTemplate::named(options.chat_template),
+                    Tokenizer::from_json(files.tokenizer, files.tokenizer_config), key)
+          .train;
+  std::vector<Example> examples;
+  for (int64_t i = 0; i < read.size(); ++i) examples.push_back(read.read(i));
+  return examples;
 }
 
 int64_t count_tokens(const std::vector<Example>& examples) {

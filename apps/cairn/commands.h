@@ -19,6 +19,7 @@ Command add_calibrate(CLI::App& app);
 Command add_bench(CLI::App& app);
 Command add_report(CLI::App& app);
 Command add_config(CLI::App& app);
+Command add_data(CLI::App& app);
 
 // Exit codes, as README has them.
 inline constexpr int kDone = 0;

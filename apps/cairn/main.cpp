@@ -69,6 +69,7 @@ int parse_and_run(int argc, char** argv) {
           add_calibrate},
       Row{"bench", "measure this machine and the step on it", add_bench},
       Row{"report", "the losses, rates and peaks of runs side by side", add_report},
+      Row{"data", "show a text's token ids, or what a recipe makes of a row", add_data},
       Row{"config", "print a recipe as it is understood, defaults filled in", add_config},
   };
   std::vector<Subcommand> subcommands;

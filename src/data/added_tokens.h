@@ -11,12 +11,13 @@ namespace cairn {
 
 struct AddedToken {
   int32_t id = 0;
-  std::string content;
-  bool single_word = false;  // only between characters that are not of a word
-  bool lstrip = false;       // takes the white space before it along
-  bool rstrip = false;       // and after it
-  bool normalized = false;   // looked for after normalization, as its content normalized
-  bool special = false;      // left out of decoded text on request
+  std::string content = {};
+  std::string reads_as = {};  // what it decodes to: the content, normalized if it is looked for so
+  bool single_word = false;   // only between characters that are not of a word
+  bool lstrip = false;        // takes the white space before it along
+  bool rstrip = false;        // and after it
+  bool normalized = false;    // looked for after normalization, as its content normalized
+  bool special = false;       // left out of decoded text on request
 };
 
 // A stretch of text: an added token, or what lies between two.

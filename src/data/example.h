@@ -18,9 +18,16 @@ struct RowOrigin {
   bool operator==(const RowOrigin&) const { return true; }
 };
 
+// What a sampler and a plan need to know of an example.
+struct ExampleSize {
+  int64_t tokens = 0;
+  int64_t trained_labels = 0;
+};
+
 struct Example {
-  std::vector<int32_t> ids;     // [tokens]
-  std::vector<int32_t> labels;  // [tokens], kIgnored or the id itself
+  std::vector<int32_t> ids = {};  // [tokens]
+  // [tokens], kIgnored or an id: that of the position itself, or the end of an answer.
+  std::vector<int32_t> labels = {};
   RowOrigin origin = {};
 
   int64_t tokens() const { return static_cast<int64_t>(ids.size()); }
@@ -30,6 +37,7 @@ struct Example {
     for (std::size_t t = 1; t < labels.size(); ++t) count += labels[t] != kIgnored;
     return count;
   }
+  ExampleSize size() const { return {tokens(), trained_labels()}; }
   bool operator==(const Example&) const = default;
 };
 

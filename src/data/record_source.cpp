@@ -46,14 +46,17 @@ class TextFile {
   }
 
   // -1 at the end.
-  int get() { return stream_.get(); }
-  int peek() { return stream_.peek(); }
+  int get() { return stream_.rdbuf()->sbumpc(); }
+  int peek() { return stream_.rdbuf()->sgetc(); }
   std::optional<std::string> next_line() {
+    if (peek() < 0) return std::nullopt;
     std::string line;
-    if (!std::getline(stream_, line)) return std::nullopt;
-    if (static_cast<int64_t>(line.size()) > RecordReader::kLargestRecord)
-      throw DamagedFile(fmt::format("{} has a line of more than {}, the most a record may have",
-                                    path_.string(), format_bytes(RecordReader::kLargestRecord)));
+    for (int c = get(); c >= 0 && c != '\n'; c = get()) {
+      line += static_cast<char>(c);
+      if (static_cast<int64_t>(line.size()) > RecordReader::kLargestRecord)
+        throw DamagedFile(fmt::format("{} has a line of more than {}, the most a record may have",
+                                      path_.string(), format_bytes(RecordReader::kLargestRecord)));
+    }
     if (line.ends_with('\r')) line.pop_back();
     return line;
   }

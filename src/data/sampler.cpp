@@ -20,6 +20,26 @@ constexpr uint64_t kOrderStream = uint64_t{0x6f72646572} << 24;  // "order", the
 // Rows that capacity() walks, a few seconds of work; one epoch is always walked.
 constexpr int64_t kMostWalkedRows = int64_t{1} << 26;
 
+std::vector<ExampleSize> sizes_of(std::span<const Example> examples) {
+  std::vector<ExampleSize> sizes;
+  sizes.reserve(examples.size());
+  for (const Example& example : examples) sizes.push_back(example.size());
+  return sizes;
+}
+
+Capacity capacity_of_chosen(std::span<const ExampleSize> examples,
+                            const std::vector<int64_t>& chosen) {
+  Capacity capacity;
+  for (const int64_t i : chosen) {
+    const ExampleSize& size = examples[static_cast<size_t>(i)];
+    capacity.tokens += size.tokens;
+    capacity.longest_segment = std::max(capacity.longest_segment, size.tokens);
+    capacity.labelled_rows += size.trained_labels;
+    ++capacity.segments;
+  }
+  return capacity;
+}
+
 int64_t sum_of_largest(std::vector<int64_t>& values, int64_t count) {
   std::sort(values.begin(), values.end(), std::greater<>());
   const int64_t taken = std::min(count, static_cast<int64_t>(values.size()));
@@ -106,13 +126,11 @@ SampledStep Sampler::step(int64_t index, int64_t rank) const {
 }
 
 // The micro-batch of the largest rows, each extent by itself.
-Capacity Sampler::bound_of_capacity(std::span<const Example> examples) const {
+Capacity Sampler::bound_of_capacity(std::span<const ExampleSize> examples) const {
   Capacity bound;
   std::vector<int64_t> tokens, segments, labelled;  // [rows]
   for (const Row& row : rows_) {
-    std::vector<const Example*> chosen;
-    for (int64_t i : row.examples) chosen.push_back(&examples[static_cast<size_t>(i)]);
-    const Capacity capacity = capacity_of(chosen);
+    const Capacity capacity = capacity_of_chosen(examples, row.examples);
     bound.longest_segment = std::max(bound.longest_segment, capacity.longest_segment);
     tokens.push_back(capacity.tokens);
     segments.push_back(capacity.segments);
@@ -125,31 +143,33 @@ Capacity Sampler::bound_of_capacity(std::span<const Example> examples) const {
 }
 
 Capacity Sampler::capacity(std::span<const Example> examples) const {
+  return capacity(sizes_of(examples));
+}
+
+Capacity Sampler::capacity(std::span<const ExampleSize> examples) const {
   Capacity capacity;
-  std::vector<const Example*> chosen;
   // Without shuffling every epoch is the first one again.
   const int64_t distinct = options_.shuffle ? steps_ : std::min(steps_, steps_per_epoch_);
   const auto rows = static_cast<int64_t>(rows_.size());
   if (ceil_div(distinct, steps_per_epoch_) > std::max<int64_t>(1, kMostWalkedRows / rows))
     return bound_of_capacity(examples);
   for (int64_t at = 0; at < distinct * options_.ranks; ++at)
-    for (const MicroBatch& micro_batch : step(at / options_.ranks, at % options_.ranks)) {
-      chosen.clear();
-      for (int64_t i : micro_batch) chosen.push_back(&examples[static_cast<size_t>(i)]);
-      capacity = elementwise_max(capacity, capacity_of(chosen));
-    }
+    for (const MicroBatch& micro_batch : step(at / options_.ranks, at % options_.ranks))
+      capacity = elementwise_max(capacity, capacity_of_chosen(examples, micro_batch));
   return capacity;
 }
 
 std::vector<int64_t> Sampler::trained_tokens(std::span<const Example> examples) const {
-  std::vector<int64_t> labels;
-  labels.reserve(examples.size());
-  for (const Example& example : examples) labels.push_back(example.trained_labels());
+  return trained_tokens(sizes_of(examples));
+}
+
+std::vector<int64_t> Sampler::trained_tokens(std::span<const ExampleSize> examples) const {
   std::vector<int64_t> tokens(static_cast<size_t>(steps_), 0);
   for (int64_t at = 0; at < steps_ * options_.ranks; ++at)
     for (const MicroBatch& micro_batch : step(at / options_.ranks, at % options_.ranks))
       for (int64_t i : micro_batch)
-        tokens[static_cast<size_t>(at / options_.ranks)] += labels[static_cast<size_t>(i)];
+        tokens[static_cast<size_t>(at / options_.ranks)] +=
+            examples[static_cast<size_t>(i)].trained_labels;
   return tokens;
 }
 

@@ -50,14 +50,16 @@ class Sampler {
 
   // The largest of each extent over every micro-batch of the run, on all ranks. Where the run
   // visits more rows than can be walked, what no micro-batch of these rows can exceed.
+  Capacity capacity(std::span<const ExampleSize> examples) const;
   Capacity capacity(std::span<const Example> examples) const;
   // Labels that train, per step, on all ranks: the divisor of the loss, known before the first
   // backward.
+  std::vector<int64_t> trained_tokens(std::span<const ExampleSize> examples) const;
   std::vector<int64_t> trained_tokens(std::span<const Example> examples) const;
 
  private:
   const std::vector<int64_t>& order_of(int64_t epoch) const;
-  Capacity bound_of_capacity(std::span<const Example> examples) const;
+  Capacity bound_of_capacity(std::span<const ExampleSize> examples) const;
 
   std::vector<Row> rows_;
   SamplerOptions options_;

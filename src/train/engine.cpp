@@ -20,9 +20,10 @@ double seconds_since(Clock::time_point begin) {
 }
 
 // Mean loss over the labelled tokens of all batches.
-double evaluate(Trainer& trainer, const std::vector<Batch>& batches) {
+double evaluate(Trainer& trainer, const ExampleSet& examples, int64_t batch_size, World world) {
   std::array<double, 2> sums = {0, 0};  // losses, tokens
-  for (const Batch& batch : batches) {
+  for (int64_t i = 0; i < count_eval_batches(examples, batch_size, world); ++i) {
+    const Batch batch = make_eval_batch(examples, batch_size, i, world);
     sums[0] += trainer.evaluate(batch);
     sums[1] += static_cast<double>(batch.labelled());
   }
@@ -71,9 +72,6 @@ class Run {
         observer_(observer),
         pages_(open_pages(prepared)),
         trainer_(backend, arena, prepared.spec, pages_.get(), ranks),
-        eval_batches_(make_eval_batches(prepared.data.validation,
-                                        recipe_.train.per_device_eval_batch_size,
-                                        prepared.spec.world)),
         checkpoints_(prepared) {}
 
   RunSummary run() {
@@ -135,9 +133,11 @@ class Run {
     }
     record.seconds = seconds_since(step_begin);
     const bool last = record.step == record.total_steps;
-    if (!eval_batches_.empty() && (last || is_due(recipe_.train.eval_strategy,
-                                                  recipe_.train.eval_steps, record.step, sampler_)))
-      record.eval_loss = evaluate(trainer_, eval_batches_);
+    const ExampleSet& validation = prepared_.data.validation;
+    if (!validation.empty() && (last || is_due(recipe_.train.eval_strategy,
+                                               recipe_.train.eval_steps, record.step, sampler_)))
+      record.eval_loss = evaluate(trainer_, validation, recipe_.train.per_device_eval_batch_size,
+                                  prepared_.spec.world);
     record.seconds_elapsed = seconds_before_ + seconds_since(begin_);
     record.bytes_in_use = arena_.ledger().current();
     keep(record);
@@ -205,7 +205,6 @@ class Run {
   TrainObserver& observer_;
   std::unique_ptr<PageFile> pages_;
   Trainer trainer_;
-  std::vector<Batch> eval_batches_;
   RunCheckpoints checkpoints_;
   TrainerState state_;
   double seconds_before_ = 0;  // of the processes that this one goes on from

@@ -24,7 +24,7 @@ std::string rows_words(const PreparedRun& run, const SampledStep& step) {
   std::map<std::string, std::vector<int64_t>> rows;
   for (const MicroBatch& micro_batch : step)
     for (const int64_t index : micro_batch) {
-      const RowOrigin& origin = run.data.train[static_cast<size_t>(index)].origin;
+      const RowOrigin origin = run.data.train.read(index).origin;
       const auto dataset = static_cast<size_t>(origin.dataset);
       rows[origin.dataset < 0 || dataset >= run.data.counts.size() ? "data set"
                                                                    : run.data.counts[dataset].name]

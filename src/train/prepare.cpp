@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/bytes.h"
 #include "base/error.h"
 #include "files/safetensors.h"
 #include "model/adapter.h"
@@ -15,66 +16,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string join(const std::vector<std::string>& names) {
-  return fmt::format("{}", fmt::join(names, ","));
+// Samples are cut at cutoff_len, so each fits into a packed row; the blocks of plain text are full.
+std::vector<Row> make_rows(const Recipe& recipe, const std::vector<int64_t>& lengths) {
+  return recipe.data.packing && recipe.method.stage == Stage::sft
+             ? pack_rows(lengths, recipe.data.cutoff_len)
+             : make_single_rows(lengths);
 }
 
-// Data-set entries that are files are looked for like every path of a recipe.
-std::string find_datasets(const std::vector<std::string>& names, const fs::path& folder) {
-  std::vector<std::string> found;
-  for (const std::string& name : names)
-    found.push_back(name.find('.') == std::string::npos ? name : find_path(name, folder));
-  return join(found);
-}
-
-std::vector<Conversation> load_conversations(const Recipe& recipe,
-                                             const std::vector<std::string>& names,
-                                             PreparedData& data) {
-  DatasetOptions options;
-  options.names = find_datasets(names, recipe.folder);
-  options.dataset_dir = find_path(recipe.data.dataset_dir, recipe.folder);
-  options.max_samples = recipe.data.max_samples;
-  options.seed = static_cast<uint64_t>(recipe.train.data_seed);
-  LoadedRows loaded = load_rows(options);
-  data.counts.insert(data.counts.end(), loaded.counts.begin(), loaded.counts.end());
-  return std::move(loaded.rows);
-}
-
-std::vector<Example> tokenize_counted(const std::vector<Conversation>& rows, const Recipe& recipe,
-                                      const ChatTemplate& chat_template, const Tokenizer& tokenizer,
-                                      PreparedData& data) {
-  EncodeOptions options;
-  options.cutoff_len = recipe.data.cutoff_len;
-  options.train_on_prompt = recipe.data.train_on_prompt;
-  options.mask_history = recipe.data.mask_history;
-  if (!recipe.data.default_system.empty()) options.default_system = recipe.data.default_system;
-  TokenizedRows tokenized = tokenize(rows, chat_template, tokenizer, options);
-  data.truncated += tokenized.truncated;
-  data.without_label += tokenized.without_label;
-  return std::move(tokenized.examples);
-}
-
-PreparedData prepare_data(const Recipe& recipe, const ChatTemplate& chat_template,
-                          const Tokenizer& tokenizer) {
-  PreparedData data;
-  Split split = split_validation(load_conversations(recipe, recipe.data.dataset, data),
-                                 recipe.data.val_size, static_cast<uint64_t>(recipe.train.seed));
-  if (!recipe.data.eval_dataset.empty())
-    split.validation = load_conversations(recipe, recipe.data.eval_dataset, data);
-  data.train = tokenize_counted(split.train, recipe, chat_template, tokenizer, data);
-  if (!split.validation.empty())
-    data.validation = tokenize_counted(split.validation, recipe, chat_template, tokenizer, data);
-  return data;
-}
-
-// Samples are cut at cutoff_len, so each fits into a packed row.
-std::vector<Row> make_rows(const Recipe& recipe, const std::vector<Example>& examples) {
-  const std::vector<int64_t> lengths = lengths_of(examples);
-  return recipe.data.packing ? pack_rows(lengths, recipe.data.cutoff_len)
-                             : make_single_rows(lengths);
-}
-
-Sampler make_sampler(const Recipe& recipe, const std::vector<Example>& examples, int ranks) {
+Sampler make_sampler(const Recipe& recipe, const ExampleSet& examples, int ranks) {
   SamplerOptions options;
   options.ranks = ranks;
   options.batch_size = recipe.train.per_device_train_batch_size;
@@ -84,7 +33,23 @@ Sampler make_sampler(const Recipe& recipe, const std::vector<Example>& examples,
   options.seed = static_cast<uint64_t>(recipe.train.data_seed);
   options.shuffle = !recipe.data.disable_shuffling;
   options.group_by_length = recipe.data.group_by_length;
-  return Sampler(make_rows(recipe, examples), options);
+  return Sampler(make_rows(recipe, examples.lengths()), options);
+}
+
+Capacity eval_capacity_of(const ExampleSet& examples, int64_t batch_size) {
+  Capacity largest;
+  for (int64_t begin = 0; begin < examples.size(); begin += batch_size) {
+    Capacity capacity;
+    for (int64_t i = begin; i < std::min(examples.size(), begin + batch_size); ++i) {
+      const ExampleSize size = examples.size_of(i);
+      capacity.tokens += size.tokens;
+      capacity.longest_segment = std::max(capacity.longest_segment, size.tokens);
+      capacity.labelled_rows += size.trained_labels;
+      ++capacity.segments;
+    }
+    largest = elementwise_max(largest, capacity);
+  }
+  return largest;
 }
 
 void check_vocabulary(const Tokenizer& tokenizer, const ModelConfig& config) {
@@ -198,17 +163,16 @@ TrainSpec make_train_spec(const Recipe& recipe, const ModelConfig& config) {
   return spec;
 }
 
-std::vector<Batch> make_eval_batches(const std::vector<Example>& examples, int64_t batch_size,
-                                     World world) {
-  std::vector<Batch> batches;
-  const auto count = static_cast<int64_t>(examples.size());
-  for (int64_t of_all = 0; of_all < count; of_all += batch_size * world.size) {
-    const int64_t begin = of_all + batch_size * world.rank;
-    MicroBatch indices;
-    for (int64_t i = begin; i < std::min(count, begin + batch_size); ++i) indices.push_back(i);
-    batches.push_back(make_batch(examples, indices));
-  }
-  return batches;
+int64_t count_eval_batches(const ExampleSet& examples, int64_t batch_size, World world) {
+  return ceil_div(examples.size(), batch_size * world.size);
+}
+
+Batch make_eval_batch(const ExampleSet& examples, int64_t batch_size, int64_t index, World world) {
+  const int64_t begin = (index * world.size + world.rank) * batch_size;
+  MicroBatch indices;
+  for (int64_t i = begin; i < std::min(examples.size(), begin + batch_size); ++i)
+    indices.push_back(i);
+  return make_batch(examples, indices);
 }
 
 PreparedRun prepare_run(const Recipe& recipe, World world) {
@@ -234,27 +198,25 @@ PreparedRun prepare_run(const Recipe& recipe, World world) {
   if (run.files.tokenizer.is_null())
     throw UserError(
         fmt::format("{} has no tokenizer.json; training on text needs one", run.files.path));
-  const Tokenizer tokenizer = Tokenizer::from_json(run.files.tokenizer, run.files.tokenizer_config);
+  const TokenizerFiles tokenizer_files = {run.files.tokenizer, run.files.tokenizer_config};
+  const Tokenizer tokenizer =
+      Tokenizer::from_json(tokenizer_files.tokenizer, tokenizer_files.tokenizer_config);
   check_vocabulary(tokenizer, config);
-  const ChatTemplate chat_template =
-      ChatTemplate::named(recipe.data.template_name.empty() ? "empty" : recipe.data.template_name);
+  const ChatTemplate chat_template = template_of(recipe, tokenizer_files, run.remarks);
 
-  run.data = prepare_data(recipe, chat_template, tokenizer);
+  run.data = prepare_data(recipe, chat_template, tokenizer, tokenizer_files);
   run.sampler = make_sampler(recipe, run.data.train, world.size);
-  run.spec.capacity = run.sampler->capacity(run.data.train);
-  if (!run.data.validation.empty()) {
-    Capacity capacity;
-    for (const Batch& batch :
-         make_eval_batches(run.data.validation, recipe.train.per_device_eval_batch_size))
-      capacity = elementwise_max(capacity, capacity_of(batch));
-    run.spec.eval_capacity = capacity;
-  }
+  run.spec.capacity = run.sampler->capacity(run.data.train.sizes());
+  if (!run.data.validation.empty())
+    run.spec.eval_capacity =
+        eval_capacity_of(run.data.validation, recipe.train.per_device_eval_batch_size);
   run.schedule.type = recipe.train.lr_scheduler_type;
   run.schedule.peak = recipe.train.learning_rate;
   run.schedule.total_steps = run.sampler->steps();
   run.schedule.warmup_steps = resolve_warmup_steps(recipe.train, run.sampler->steps());
   check_deepspeed_agrees(recipe, {world.size, run.schedule.total_steps, run.schedule.warmup_steps});
-  run.remarks = remarks_of(run, chat_template, tokenizer);
+  for (std::string& remark : remarks_of(run, chat_template, tokenizer))
+    run.remarks.push_back(std::move(remark));
   return run;
 }
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "data/dataset.h"
 #include "data/sampler.h"
+#include "data/tokenized_data.h"
 #include "files/model_files.h"
 #include "train/recipe.h"
 #include "train/resume.h"
@@ -16,18 +16,11 @@
 
 namespace cairn {
 
-struct PreparedData {
-  std::vector<Example> train, validation;
-  std::vector<DatasetCounts> counts;
-  int64_t truncated = 0;
-  int64_t without_label = 0;
-};
-
 struct PreparedRun {
   Recipe recipe;
   ModelFiles files;
   std::unique_ptr<TensorSource> adapter;  // one that the run continues, or none
-  PreparedData data;
+  TokenizedData data;
   std::optional<Sampler> sampler;
   Schedule schedule;
   TrainSpec spec;                     // of this rank
@@ -42,6 +35,17 @@ struct PreparedRun {
 // Opens and tokenises, for one rank of `world`. Throws UserError or DamagedFile.
 PreparedRun prepare_run(const Recipe& recipe, World world = {});
 
+// The tokens of a recipe's data, from the cache where they are there already, and what the user
+// should know of them. Throws UserError or DamagedFile.
+TokenizedData prepare_data(const Recipe& recipe, const ChatTemplate& chat_template,
+                           const Tokenizer& tokenizer, const TokenizerFiles& files);
+// The template that the recipe names, else the one that is nearest to the tokenizer's own; a remark
+// says so.
+ChatTemplate template_of(const Recipe& recipe, const TokenizerFiles& files,
+                         std::vector<std::string>& remarks);
+// What the recipe says of how rows become tokens.
+EncodeOptions encode_options_of(const Recipe& recipe);
+
 // What the recipe alone says of memory, for a model of that shape.
 TrainSpec make_train_spec(const Recipe& recipe, const ModelConfig& config);
 
@@ -53,8 +57,10 @@ Capacity make_full_capacity(int64_t batch_size, int64_t sequence);
 std::string find_path(const std::string& path, const std::filesystem::path& recipe_folder);
 
 // The batches of an evaluation that a rank does, as many on every rank: the examples in order, a
-// batch to each rank in turn.
-std::vector<Batch> make_eval_batches(const std::vector<Example>& examples, int64_t batch_size,
-                                     World world = {});
+// batch to each rank in turn, each read when it is its turn. Of no example, one token without a
+// label.
+int64_t count_eval_batches(const ExampleSet& examples, int64_t batch_size, World world = {});
+Batch make_eval_batch(const ExampleSet& examples, int64_t batch_size, int64_t index,
+                      World world = {});
 
 }  // namespace cairn

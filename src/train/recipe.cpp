@@ -38,7 +38,7 @@ void read_unknown_key(Recipe& recipe, const std::string& name, const Given& give
 void read_key(Recipe& recipe, const std::string& name, const Given& given) {
   const RecipeKey* key = find_recipe_key(name);
   if (!key) return read_unknown_key(recipe, name, given);
-  if (given.is_null()) return;
+  if (given.is_null() && !key->takes_null) return;
   key->read(recipe, given);
   if (key->standing == Standing::no_effect && !key->is_quiet(given))
     recipe.notes.push_back({name, key->why});

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "data/mix_strategy.h"
 #include "model/checkpoint_policy.h"
 #include "model/rotary.h"
 #include "model/trained_precision.h"
@@ -21,7 +22,8 @@
 namespace cairn {
 
 enum class FinetuningType : uint8_t { lora, full };
-enum class Stage : uint8_t { sft };
+// Answers to prompts, or plain text.
+enum class Stage : uint8_t { sft, pt };
 enum class SchedulerType : uint8_t { linear, cosine, constant, constant_with_warmup };
 // The first two are one. What a name says of place and coding are keys of their own below.
 enum class OptimizerType : uint8_t {
@@ -50,6 +52,7 @@ std::string_view name_of(FlashAttention attention);
 std::string_view name_of(QuantizationMethod method);
 std::string_view name_of(QuantizationType type);
 std::string_view name_of(StatePlace place);
+std::string_view name_of(MixStrategy strategy);
 
 struct ModelRecipe {
   std::string model_name_or_path;
@@ -93,9 +96,18 @@ struct DataRecipe {
   bool mask_history = false;
   std::string default_system;  // empty: the template's own
   bool disable_shuffling = false;
-  bool packing = false;          // resolved: on if neat_packing is
+  bool packing = false;          // resolved: on if neat_packing is, and for pt unless given
   bool neat_packing = false;     // the same here: packed samples never see each other
   bool group_by_length = false;  // unless disable_shuffling
+  MixStrategy mix_strategy = MixStrategy::concat;
+  std::vector<double> interleave_probs;  // a share for each data set; empty: in turn
+  std::optional<bool> enable_thinking =
+      true;  // of reasoning templates; none: as false, thoughts kept
+  bool preserve_thinking = false;
+  std::string tool_format;                  // empty: the template's own
+  std::string tokenized_path;               // empty: the cache only
+  bool overwrite_cache = false;             // tokenise again what the cache has
+  int64_t preprocessing_batch_size = 1000;  // of pt: rows that are joined before a rest is dropped
   bool operator==(const DataRecipe&) const = default;
 };
 

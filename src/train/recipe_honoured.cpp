@@ -164,6 +164,7 @@ std::vector<RecipeKey> honoured_keys() {
   add("model", quantisation_keys());
   add("method", method_keys());
   add("data", data_keys());
+  add("data", template_and_mixing_keys());
   add("train", train_keys());
   add("output", output_keys());
   add("memory", memory_keys());

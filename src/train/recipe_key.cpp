@@ -31,7 +31,7 @@ bool is_of_type(const Given& given) {
 
 std::vector<RecipeKey> joined_tables() {
   std::vector<RecipeKey> keys = honoured_keys();
-  for (auto* table : {refused_keys, no_effect_keys})
+  for (auto* table : {refused_keys, no_effect_keys, sft_config_keys, other_keys})
     for (RecipeKey& key : table()) keys.push_back(std::move(key));
   for (size_t i = 0; i < keys.size(); ++i)
     for (size_t j = 0; j < i; ++j)

@@ -25,10 +25,11 @@ struct RecipeKey {
   std::string subject;   // "model", "method", ...: the section it is printed in
   std::string expected;  // "an integer of at least 1"
   std::string why;       // no effect: why; refused: what to use instead
-  // Throws UserError. Never called with null, which stands for the default.
+  // Throws UserError. Called with null, which stands for the default, only if it takes_null.
   std::function<void(Recipe&, const Given&)> read;
   // The resolved value; empty for a key that is another spelling of a printed one.
   std::function<RecipeJson(const Recipe&)> write;
+  bool takes_null = false;  // null is a value of its own
   // A value without effect that asks for what happens anyway needs no note.
   std::function<bool(const Given&)> is_quiet = [](const Given&) { return false; };
 };
@@ -146,6 +147,8 @@ RecipeKey attn_implementation_key();
 // resume_from_checkpoint: true, false, a folder, or null for the automatic rule.
 RecipeKey resume_key();
 
+// The words of templates, and how rows are put together.
+std::vector<RecipeKey> template_and_mixing_keys();
 // Quantisation of frozen weights.
 std::vector<RecipeKey> quantisation_keys();
 
@@ -155,5 +158,9 @@ std::vector<RecipeKey> memory_keys();    // a part of the honoured ones
 std::vector<RecipeKey> sharding_keys();  // another
 std::vector<RecipeKey> refused_keys();
 std::vector<RecipeKey> no_effect_keys();
+// Names that trl's SFTConfig has beside Hugging Face's trainer.
+std::vector<RecipeKey> sft_config_keys();
+// Keys of other trainers and of tools beside training.
+std::vector<RecipeKey> other_keys();
 
 }  // namespace cairn

@@ -104,14 +104,15 @@ void add_data_keys(std::vector<RecipeKey>& keys) {
     }
   };
   const std::string prepared = "every sample is tokenised once, in this process, before step 1";
-  add({"preprocessing_num_workers", "preprocessing_batch_size", "dataloader_num_workers",
-       "dataloader_prefetch_factor"},
+  add({"preprocessing_num_workers", "dataloader_num_workers", "dataloader_prefetch_factor"},
       integer, prepared);
-  add({"overwrite_cache", "data_shared_file_system", "dataloader_pin_memory",
-       "dataloader_persistent_workers"},
+  add({"data_shared_file_system", "dataloader_pin_memory", "dataloader_persistent_workers"},
       boolean, prepared);
-  add({"tokenized_path"}, text, prepared);
-  add({"buffer_size"}, integer, "it belongs to streaming");
+  keys.push_back(no_effect("streaming", boolean,
+                           "text is always streamed to the token cache, and tokens from there",
+                           {"false"}));
+  keys.back().subject = "data";
+  add({"buffer_size"}, integer, "every row of the token cache can be drawn, so none is buffered");
   add({"media_dir"}, text, kTextOnly);
   add({"eval_num_beams"}, integer, "evaluation measures the loss and generates nothing");
   add({"remove_unused_columns", "label_names"}, anything,
@@ -178,7 +179,6 @@ void add_generate_keys(std::vector<RecipeKey>& keys) {
     key.subject = subject;
     keys.push_back(std::move(key));
   };
-  add("generate", no_effect("max_length", integer, "max_new_tokens says how much to generate"));
   add("generate", no_effect("length_penalty", number, "it belongs to num_beams"));
   add("generate", no_effect("skip_special_tokens", boolean, "special tokens are never printed"));
 }

@@ -50,14 +50,8 @@ std::vector<RecipeKey> method_keys() {
 
 std::vector<RecipeKey> data_keys() {
   return {
-      refused_unless("streaming", false, "use max_samples to read less of a data set"),
-      refused_unless("mix_strategy", std::string("concat"), "data sets are joined in their order"),
-      refused("interleave_probs", "data sets are joined in their order"),
       refused_unless("eval_on_each_dataset", false, "evaluate on one data set"),
       refused_unless("ignore_pad_token_for_loss", true, "padding never counts in the loss here"),
-      refused("tool_format", "leave it out: the template's own form is used"),
-      refused_unless("enable_thinking", true, "use a template without thoughts"),
-      refused_unless("preserve_thinking", false, "leave it out"),
       refused_unless("dataloader_drop_last", false, "the last, smaller batch is trained on too"),
       refused_unless("label_smoothing_factor", 0.0, "the loss here is plain cross-entropy"),
       refused("neftune_noise_alpha", "leave it out"),

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "train/recipe_value.h"
+#include "train/recipe_key.h"
 
 namespace cairn {
 namespace {
@@ -85,6 +85,33 @@ void check_method(const Recipe& recipe) {
             "lora_target names all beside other modules; write all alone, or only the modules");
 }
 
+void check_stage(const Recipe& recipe, const GivenKeys& keys) {
+  const DataRecipe& data = recipe.data;
+  const bool pt = recipe.method.stage == Stage::pt;
+  refuse_if(pt && data.neat_packing,
+            "neat_packing keeps packed answers apart, which stage: pt has none of; use packing: "
+            "true to join texts, or packing: false for each by itself");
+  refuse_if(pt && data.train_on_prompt,
+            "train_on_prompt belongs to stage: sft; stage: pt trains on all of a text");
+  refuse_if(pt && data.mask_history,
+            "mask_history belongs to stage: sft; stage: pt trains on all of a text");
+  refuse_if(!data.interleave_probs.empty() && data.mix_strategy == MixStrategy::concat,
+            "interleave_probs are shares of interleaved data sets; add mix_strategy: "
+            "interleave_under or interleave_over, or leave them out");
+  refuse_if(!data.interleave_probs.empty() && data.interleave_probs.size() != data.dataset.size(),
+            "interleave_probs and dataset name different counts; give one share for each data set");
+  if (!is_on(keys, "streaming")) return;
+  refuse_if(data.val_size > 0 && data.val_size < 1,
+            "streaming wants val_size as a count of rows; give a whole number, or leave streaming "
+            "out, which has no effect here");
+  refuse_if(data.max_samples.has_value(),
+            "streaming and max_samples contradict each other; leave streaming out, which has no "
+            "effect here");
+  refuse_if(!recipe.train.max_steps,
+            "streaming wants max_steps; give one, or leave streaming out, which has no effect "
+            "here");
+}
+
 void check_data(const Recipe& recipe) {
   const DataRecipe& data = recipe.data;
   refuse_if(recipe.method.do_train && data.dataset.empty(),
@@ -128,6 +155,10 @@ void resolve_recipe(Recipe& recipe, const GivenKeys& keys) {
   if (is_paged(train.optim) && !is_given(keys, "optimizer_place"))
     recipe.memory.optimizer_place = StatePlace::paged;
   if (recipe.data.neat_packing) recipe.data.packing = true;
+  if (method.stage == Stage::pt && !is_given(keys, "packing")) recipe.data.packing = true;
+  // The name of LLaMA-Factory wins over those that other trainers have for it.
+  if (const Given* cutoff = find_given(keys, "cutoff_len"))
+    find_recipe_key("cutoff_len")->read(recipe, *cutoff);
   // Weights trained in bf16 make no sense of activations in f32.
   if (train.trained_precision == TrainedPrecision::pure_bf16) train.bf16 = true;
 }
@@ -143,6 +174,7 @@ void check_recipe(const Recipe& recipe, const GivenKeys& keys) {
             "flash_attn");
   check_method(recipe);
   check_data(recipe);
+  check_stage(recipe, keys);
   check_memory(recipe, keys);
 }
 
@@ -180,6 +212,11 @@ void note_overridden_keys(Recipe& recipe, const GivenKeys& keys) {
           "save_total_limit", "save_strategy is no");
   note_if(recipe.data.neat_packing && !is_on(keys, "packing"), "packing",
           "neat_packing packs whatever it says");
+  for (const char* alias : {"max_length", "max_seq_length"})
+    note_if(is_given(keys, "cutoff_len"), alias, "cutoff_len says how long a sample may be");
+  note_if(recipe.method.stage == Stage::pt && !recipe.data.template_name.empty() &&
+              !recipe.data.default_system.empty(),
+          "default_system", "stage: pt has plain texts");
   note_if(recipe.data.group_by_length && recipe.data.disable_shuffling, "group_by_length",
           "disable_shuffling keeps the order of the data");
   note_if(recipe.memory.max_grad_norm_per_unit && !recipe.memory.optimizer_in_backward,

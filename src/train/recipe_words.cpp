@@ -16,9 +16,10 @@ std::string_view word_for(E value) {
 }  // namespace
 
 const EnumWords<Stage>& words_of(Stage) {
-  static const EnumWords<Stage> words = {{{"sft", Stage::sft}},
-                                         {"pt", "rm", "ppo", "dpo", "kto"},
-                                         "use sft with a data set of prompts and answers"};
+  static const EnumWords<Stage> words = {
+      {{"sft", Stage::sft}, {"pt", Stage::pt}},
+      {"rm", "ppo", "dpo", "kto"},
+      "use sft with a data set of prompts and answers, or pt with plain text"};
   return words;
 }
 
@@ -103,6 +104,17 @@ const EnumWords<RopeKind>& words_of(RopeKind) {
   return words;
 }
 
+const EnumWords<MixStrategy>& words_of(MixStrategy) {
+  static const EnumWords<MixStrategy> words = {{{"concat", MixStrategy::concat},
+                                                {"interleave_under", MixStrategy::interleave_under},
+                                                {"interleave_over", MixStrategy::interleave_over},
+                                                {"interleave_once", MixStrategy::interleave_once}},
+                                               {},
+                                               ""};
+  return words;
+}
+
+std::string_view name_of(MixStrategy strategy) { return word_for(strategy); }
 std::string_view name_of(Stage stage) { return word_for(stage); }
 std::string_view name_of(FinetuningType type) { return word_for(type); }
 std::string_view name_of(SchedulerType type) { return word_for(type); }

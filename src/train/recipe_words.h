@@ -37,6 +37,7 @@ const EnumWords<QuantizationMethod>& words_of(QuantizationMethod);
 const EnumWords<QuantizationType>& words_of(QuantizationType);
 const EnumWords<StatePlace>& words_of(StatePlace);
 const EnumWords<RopeKind>& words_of(RopeKind);
+const EnumWords<MixStrategy>& words_of(MixStrategy);
 
 // "linear, cosine, constant"
 template <typename E>

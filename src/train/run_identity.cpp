@@ -64,12 +64,13 @@ std::string checksum_of_tensors(const TensorSource& source) {
   return checksum.text();
 }
 
-std::string examples_words(const std::vector<Example>& examples) {
+std::string examples_words(const ExampleSet& examples) {
   Checksum checksum;
   const auto add = [&](const std::vector<int32_t>& values) {
     checksum.add(std::as_bytes(std::span(values)));
   };
-  for (const Example& example : examples) {
+  for (int64_t i = 0; i < examples.size(); ++i) {
+    const Example example = examples.read(i);
     checksum.add(fmt::format("{}\n", example.tokens()));
     add(example.ids);
     add(example.labels);

@@ -23,7 +23,7 @@ std::string packing_remark(const PreparedRun& run) {
   for (const Row& row : rows) tokens += row.tokens;
   const double places = static_cast<double>(capacity) * static_cast<double>(rows.size());
   return fmt::format("{} packed into {} of at most {} tokens: {:.1f} % filled",
-                     counted(static_cast<int64_t>(run.data.train.size()), "sample", "samples"),
+                     counted(run.data.train.size(), "sample", "samples"),
                      counted(static_cast<int64_t>(rows.size()), "row", "rows"), capacity,
                      100 * static_cast<double>(tokens) / places);
 }
@@ -59,6 +59,7 @@ std::vector<std::string> remarks_of(const PreparedRun& run, const ChatTemplate& 
         "max_grad_norm_per_unit: each block's gradient is clipped by its own norm, which is "
         "another "
         "meaning than max_grad_norm over all of them");
+  for (const std::string& note : run.data.notes) remarks.push_back(note);
   for (const DatasetCounts& count : run.data.counts)
     for (const auto& [reason, rows] : count.skipped)
       remarks.push_back(
@@ -78,7 +79,8 @@ std::vector<std::string> remarks_of(const PreparedRun& run, const ChatTemplate& 
     remarks.push_back(fmt::format(
         "rope_scaling: without effect, since cutoff_len {} is within the {} positions of the model",
         run.recipe.data.cutoff_len, original_positions(run)));
-  if (run.recipe.data.packing) remarks.push_back(packing_remark(run));
+  if (run.recipe.data.packing && run.recipe.method.stage == Stage::sft)
+    remarks.push_back(packing_remark(run));
   const std::vector<std::string> missing = chat_template.missing_markers(tokenizer);
   if (!missing.empty())
     remarks.push_back(fmt::format("the tokenizer has no single token for {} of template '{}'",

@@ -86,7 +86,8 @@ class Program : public ::testing::Test {
   void TearDown() override { fs::remove_all(folder_); }
 
   Outcome cairn(const std::string& arguments) const {
-    return run_command(folder_.string(), std::string(CAIRN_PROGRAM) + " " + arguments);
+    return run_command(folder_.string(),
+                       "CAIRN_CACHE=cache " + std::string(CAIRN_PROGRAM) + " " + arguments);
   }
   bool exists(const std::string& name) const { return fs::exists(folder_ / name); }
   nlohmann::json read(const std::string& name) const {

@@ -45,7 +45,7 @@ TEST(RecipePublished, each_is_read_or_refused_for_the_right_key) {
       {"extras_loraplus_llama3_lora_sft.yaml", "read"},
       {"merge_lora_qwen3_lora_sft.yaml", "read"},
       {"train_full_qwen3_full_sft.yaml", "read"},
-      {"train_lora_qwen3_lora_pretrain.yaml", "stage"},
+      {"train_lora_qwen3_lora_pretrain.yaml", "read"},
       {"train_lora_qwen3_lora_sft.yaml", "read"},
       {"train_lora_qwen3_lora_sft_ds3.yaml", "read"},
       {"train_qlora_qwen3_lora_sft_otfq.yaml", "read"}};

@@ -125,7 +125,7 @@ TEST(RecipeRefusals, an_empty_override_is_refused_by_its_key) {
 TEST(RecipeRefusals, what_this_version_lacks_is_refused_by_name) {
   expect_refusals({
       {"stage: dpo", {"stage", "'dpo'", "available: sft"}},
-      {"stage: pt\nneat_packing: true", {"stage", "'pt'", "available: sft"}},
+      {"stage: ppo\nneat_packing: true", {"stage", "'ppo'", "available: sft, pt"}},
       {"finetuning_type: freeze", {"'freeze'", "available: lora, full"}},
       {"optim: paged_lion_8bit",
        {"'paged_lion_8bit'", "available: adamw_torch", "paged_adamw_8bit"}},

@@ -1,0 +1,118 @@
+// A recipe's data: its keys as the data room's options, and the tokens that come of them.
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "train/prepare.h"
+
+namespace cairn {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Data-set entries that are files are looked for like every path of a recipe.
+std::string found_names(const std::vector<std::string>& names, const fs::path& folder) {
+  std::vector<std::string> found;
+  for (const std::string& name : names)
+    found.push_back(name.find('.') == std::string::npos ? name : find_path(name, folder));
+  return fmt::format("{}", fmt::join(found, ","));
+}
+
+DataOptions data_options_of(const Recipe& recipe) {
+  DataOptions options;
+  options.names = found_names(recipe.data.dataset, recipe.folder);
+  options.eval_names = found_names(recipe.data.eval_dataset, recipe.folder);
+  options.dataset_dir = find_path(recipe.data.dataset_dir, recipe.folder);
+  options.max_samples = recipe.data.max_samples;
+  options.val_size = recipe.data.val_size;
+  options.mix = recipe.data.mix_strategy;
+  options.interleave_probs = recipe.data.interleave_probs;
+  options.seed = static_cast<uint64_t>(recipe.train.seed);
+  options.choice_seed = static_cast<uint64_t>(recipe.train.data_seed);
+  options.use = recipe.method.stage == Stage::pt ? RowUse::document : RowUse::conversation;
+  options.encode = encode_options_of(recipe);
+  options.joins_documents = recipe.data.packing;
+  options.rows_at_a_time = recipe.data.preprocessing_batch_size;
+  options.reads_cache = !recipe.data.overwrite_cache;
+  return options;
+}
+
+// Tells tokenizers apart. What a chat template in the file says is not a part of the tokens.
+std::string key_of(TokenizerFiles files) {
+  if (files.tokenizer_config.is_object()) files.tokenizer_config.erase("chat_template");
+  return ContentHash().add(files.tokenizer.dump()).add(files.tokenizer_config.dump()).hex();
+}
+
+void check_ids(const ExampleSet& examples, const Tokenizer& tokenizer) {
+  for (int64_t i = 0; i < examples.size(); ++i)
+    for (const int32_t id : examples.read(i).ids)
+      if (id < 0 || id >= tokenizer.vocab_size())
+        throw DamagedFile(fmt::format("{} holds the token id {}, which the tokenizer lacks",
+                                      examples.stores().front()->path(), id));
+}
+
+// A template whose markers the tokenizer's own chat template has.
+std::string nearest_template(const TokenizerFiles& files) {
+  const auto own = files.tokenizer_config.is_object() ? files.tokenizer_config.find("chat_template")
+                                                      : files.tokenizer_config.end();
+  if (own == files.tokenizer_config.end() || !own->is_string()) return "";
+  const auto& text = own->get_ref<const std::string&>();
+  constexpr std::pair<const char*, const char*> kMarks[] = {
+      {"<|start_header_id|>", "llama3"},    {"<start_of_turn>", "gemma"},
+      {"<tool_response>", "qwen3_nothink"}, {"<|im_sep|>", "phi4"},
+      {"<|im_start|>", "chatml"},           {"[INST]", "mistral"}};
+  for (const auto& [mark, name] : kMarks)
+    if (text.find(mark) != text.npos) return name;
+  return "";
+}
+
+}  // namespace
+
+EncodeOptions encode_options_of(const Recipe& recipe) {
+  const DataRecipe& data = recipe.data;
+  EncodeOptions options;
+  options.cutoff_len = data.cutoff_len;
+  options.train_on_prompt = data.train_on_prompt;
+  options.mask_history = data.mask_history;
+  if (!data.default_system.empty()) options.words.default_system = data.default_system;
+  options.words.enable_thinking = data.enable_thinking;
+  options.words.preserve_thinking = data.preserve_thinking;
+  options.words.tool_format = data.tool_format;
+  return options;
+}
+
+ChatTemplate template_of(const Recipe& recipe, const TokenizerFiles& files,
+                         std::vector<std::string>& remarks) {
+  if (!recipe.data.template_name.empty()) return ChatTemplate::named(recipe.data.template_name);
+  if (recipe.method.stage == Stage::pt) return ChatTemplate::named("empty");
+  const std::string nearest = nearest_template(files);
+  remarks.push_back(
+      nearest.empty()
+          ? "template is not given and the tokenizer has no chat template that is known: \"empty\" "
+            "puts nothing between prompt and answer"
+          : fmt::format("template is not given: \"{}\" is the nearest to the tokenizer's own chat "
+                        "template",
+                        nearest));
+  return ChatTemplate::named(nearest.empty() ? "empty" : nearest);
+}
+
+TokenizedData prepare_data(const Recipe& recipe, const ChatTemplate& chat_template,
+                           const Tokenizer& tokenizer, const TokenizerFiles& files) {
+  const std::string key = key_of(files), folder = recipe.data.tokenized_path;
+  if (!folder.empty() && has_tokenized(folder)) {
+    TokenizedData data = load_tokenized(folder, key);
+    data.notes.push_back(fmt::format(
+        "tokenized_path {} holds tokens already: they are used, whatever the other keys of the "
+        "data say",
+        folder));
+    check_ids(data.train, tokenizer);
+    check_ids(data.validation, tokenizer);
+    return data;
+  }
+  TokenizedData data = tokenize_data(data_options_of(recipe), chat_template, tokenizer, key);
+  if (!folder.empty()) save_tokenized(data, folder, key);
+  return data;
+}
+
+}  // namespace cairn

@@ -1,0 +1,65 @@
+// The names of trl's SFTConfig that LLaMA-Factory does not have, so that its JSON may be given as
+// it is.
+#include "train/recipe_key.h"
+
+namespace cairn {
+namespace {
+
+using enum ValueKind;
+
+RecipeKey of_data(RecipeKey key) {
+  key.subject = "data";
+  return key;
+}
+
+// Another name of cutoff_len, which wins where both are given.
+RecipeKey cutoff_key(const char* name) {
+  RecipeKey key =
+      honoured(name, &Recipe::data, &DataRecipe::cutoff_len, between_counts(1, kMostBatchTokens));
+  key.write = nullptr;
+  return key;
+}
+
+}  // namespace
+
+std::vector<RecipeKey> sft_config_keys() {
+  const std::string prepared = "every sample is tokenised once, in this process, before step 1";
+  const std::string unpadded = "batches have no padding";
+  std::vector<RecipeKey> keys = {
+      cutoff_key("max_length"),
+      cutoff_key("max_seq_length"),
+      no_effect("dataset_num_proc", integer, prepared),
+      no_effect("dataset_batch_size", integer, prepared),
+      no_effect("num_of_sequences", integer, prepared),
+      no_effect("chars_per_token", number, prepared),
+      no_effect("dataset_kwargs", anything, prepared),
+      no_effect("padding_free", boolean, unpadded, {"true"}),
+      no_effect("pad_to_multiple_of", integer, unpadded),
+      no_effect("packing_strategy", text, "packing puts each sample where it fits best, whole"),
+      no_effect("eval_packing", boolean, "evaluation takes each sample by itself", {"false"}),
+      no_effect("shuffle_dataset", boolean, "disable_shuffling says whether rows are shuffled"),
+      no_effect("use_liger_kernel", boolean,
+                "the head and the cross-entropy are always one chunked layer", {"false"}),
+      no_effect("liger_kernel_config", anything, "it belongs to use_liger_kernel"),
+      no_effect("dataset_split", text, "files are read whole; val_size splits rows off"),
+      refused_unless("assistant_only_loss", true,
+                     "answers alone are trained; use train_on_prompt: true to train on all"),
+      refused_unless("completion_only_loss", true,
+                     "answers alone are trained; use train_on_prompt: true to train on all"),
+      refused_unless("loss_type", std::string("nll"), "the loss here is cross-entropy"),
+      refused("dataset_text_field",
+              "use stage: pt, and map the column as `prompt` in dataset_info.json"),
+      refused("chat_template_path", "use template, which names one of the built-in templates"),
+      refused("model_init_kwargs", "use bf16, flash_attn and quantization_bit"),
+      refused("eos_token", "set it in the model's tokenizer_config.json"),
+      refused("pad_token", "set it in the model's tokenizer_config.json"),
+  };
+  for (RecipeKey& key : keys) key = of_data(std::move(key));
+  keys.push_back(switch_key("activation_offloading", [](Recipe& recipe) {
+    recipe.memory.checkpointing = *parse_policy("offload");
+  }));
+  keys.back().subject = "memory";
+  return keys;
+}
+
+}  // namespace cairn
