@@ -221,6 +221,8 @@ Record RecordReader::parse(std::string_view text, bool whole_line) {
     if (whole_line && offset == text.size())
       hint = "; the line ends too early: is it torn, or is one record spread over several lines?";
     fail(offset, reason_of(error) + hint);
+  } catch (const json::out_of_range&) {
+    fail(0, "the record holds a number that is out of range");
   }
   if (record.value.is_string()) {
     const auto& inner_text = record.value.get_ref<const std::string&>();
