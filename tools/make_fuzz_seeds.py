@@ -286,6 +286,8 @@ def seeds():
     yield "recipe", "2_json", b"j" + dump({"model_name_or_path": "m", "optim": "adamw_8bit", "max_steps": 3})
     yield "recipe", "3_alias", b"ymodel_name_or_path: &m x\noutput_dir: *m\nreport_to: [none]\n"
     yield "deepspeed", "1_all", dump(DEEPSPEED)
+    weights = {"name": "weights.bin", "bytes": 4, "xxh3": "FILE_SUM"}
+    yield "manifest", "1_one_file", dump({"format": "cairn checkpoint", "version": 1, "files": [weights]})
     yield "deepspeed", "2_old", dump({"zero_optimization": True, "bfloat16": {"enabled": "auto"}})
 
 

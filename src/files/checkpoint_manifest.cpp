@@ -76,7 +76,7 @@ void write_manifest(const std::string& folder) {
   write_json(folder + "/" + std::string(kManifest), manifest_of(folder));
 }
 
-std::vector<std::string> check_checkpoint(const std::string& path) {
+std::vector<std::string> check_checkpoint(const std::string& path) try {
   const nlohmann::json manifest = read_manifest(path);
   std::vector<std::string> names;
   for (const nlohmann::json& file : manifest.at("files")) {
@@ -84,6 +84,8 @@ std::vector<std::string> check_checkpoint(const std::string& path) {
     names.push_back(file.at("name").get<std::string>());
   }
   return names;
+} catch (const nlohmann::json::exception&) {
+  throw DamagedFile(fmt::format("{}/{} does not list files as Cairn does.", path, kManifest));
 }
 
 }  // namespace cairn

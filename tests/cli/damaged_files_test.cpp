@@ -230,6 +230,8 @@ TEST_F(DamagedFiles, a_config_with_values_of_no_model_is_told_by_its_key) {
           {with("hidden_size", 1e30), {"hidden_size"}},
           {with("num_hidden_layers", 1 << 30), {"num_hidden_layers"}},
           {with("num_attention_heads", 0), {"num_attention_heads"}},
+          {with("model_type", 3), {"model_type"}},
+          {with("hidden_act", nlohmann::json::array()), {"hidden_act"}},
           {with("model_type", "mamba"), {"mamba"}}});
 }
 
