@@ -118,12 +118,19 @@ TEST(Dropout, the_gradient_is_the_slope_of_the_loss_under_the_same_mask) {
     // slopes over a whole and over half a step tell how much it bends.
     const double rounding =
         10 * tolerance(DType::f32, run.micro_batches[0].tokens() * run.spec.config.vocab);
-    const double step = std::sqrt(rounding) * result.loss / squares;
+    double step = std::sqrt(rounding) * result.loss / squares;
+    const double shortest = step / 16;
     const auto slope_over = [&](double half) {
       return (loss_along(run, result, half, *backend) - loss_along(run, result, -half, *backend)) /
              (2 * half);
     };
-    const double slope = slope_over(step / 2), longer = slope_over(step);
+    double slope = slope_over(step / 2), longer = slope_over(step);
+    // The losses of some families bend more, and want a shorter step.
+    while (std::abs(longer - slope) > squares / 10 && step > shortest) {
+      step /= 2;
+      longer = slope;
+      slope = slope_over(step / 2);
+    }
     EXPECT_NEAR(slope, squares, std::abs(longer - slope) + 2 * rounding * result.loss / step);
     EXPECT_LT(std::abs(longer - slope), squares / 2) << "the step is too long to tell anything";
   }
