@@ -95,16 +95,24 @@ void read_adapter(std::string_view input) {
   read_adapter_config(folder.path());
 }
 
+// Every row of every data set of these names, as conversations and as documents.
+void read_datasets(const std::string& names, const std::string& folder) {
+  for (const RowUse use : {RowUse::conversation, RowUse::document})
+    for (const DatasetEntry& entry : find_datasets(names, folder)) {
+      RowReader reader(entry, use, std::nullopt);
+      while (reader.next()) {
+      }
+      reader.counts();
+    }
+}
+
 // The first byte says under which name the rest lies.
 void read_rows(std::string_view input) {
   constexpr std::string_view kNames[] = {"rows.json", "rows.jsonl", "rows.csv", "rows.txt"};
   if (input.empty()) return;
   static const InputFolder folder;
   const std::string_view name = kNames[static_cast<unsigned char>(input[0]) % std::size(kNames)];
-  DatasetOptions options;
-  options.names = folder.write(name, input.substr(1));
-  options.dataset_dir = folder.path();
-  load_rows(options);
+  read_datasets(folder.write(name, input.substr(1)), folder.path());
 }
 
 void read_dataset_info(std::string_view input) {
@@ -115,10 +123,7 @@ void read_dataset_info(std::string_view input) {
   }();
   (void)written;
   folder.write("dataset_info.json", input);
-  DatasetOptions options;
-  options.names = "rows";
-  options.dataset_dir = folder.path();
-  load_rows(options);
+  read_datasets("rows", folder.path());
 }
 
 // Read again from what is printed, it is the same.
