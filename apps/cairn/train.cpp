@@ -160,15 +160,13 @@ int train_on(const Recipe& recipe, Communicator& ranks) {
   if (leads) {
     print_remarks(run.remarks);
     lock = open_output_folder(run, {kResolvedRecipe, kLedger, kTrainerLog, kLossCurve});
-    if (run.resume && ranks.world_size() > 1)
-      throw UserError(fmt::format(
-          "{} is a checkpoint of one process; resume it with one, or write resume_from_checkpoint: "
-          "false",
-          run.resume->folder));
     if (run.resume) print_remarks(run.resume->remarks);
     for (const std::string& path : run.outdated_checkpoints)
       tell("note: {} is of an earlier run, and goes once this run has a checkpoint\n", path);
   }
+  // The folder is held and tidied: now all ranks find the same checkpoint in it.
+  ranks.barrier();
+  if (!leads) choose_resume_point(run);
   const std::unique_ptr<Backend> backend = open_backend(recipe.memory.device, threads_of(recipe));
   warm_up(*backend);
   const TargetProfile profile = with_stored_rates(backend->profile());
@@ -189,7 +187,7 @@ int train_on(const Recipe& recipe, Communicator& ranks) {
     write_text(recipe.output.output_dir + "/" + kResolvedRecipe, to_yaml(plan.recipe));
     reporter = std::make_unique<RunReporter>(run);
   }
-  // Many ranks write no checkpoint: there a signal ends the job at once.
+  // The launcher gives its ranks no time to save: there a signal ends the job at once.
   if (ranks.world_size() == 1) stop_at_signals();
   Ledger ledger;
   ledger.set_budget(Place::device, room.budget - plan.runtime_bytes);
@@ -213,6 +211,8 @@ int train_on(const Recipe& recipe, Communicator& ranks) {
   }
   const Snapshot measured = ledger.snapshot();
   const std::vector<double> peaks = ranks.exchange(static_cast<double>(measured.peak_bytes()));
+  // Of another machine, it may not be there.
+  if (!leads) make_folder(recipe.output.output_dir);
   write_text(recipe.output.output_dir + "/" + ledger_name(ranks.rank()),
              ledger_json(plan, measured, peaks).dump(2) + "\n");
   if (!leads) return kDone;

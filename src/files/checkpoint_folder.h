@@ -42,6 +42,9 @@ class CheckpointFolder {
   bool committed_ = false;
 };
 
+// Where another rank puts what it adds to the checkpoint that the first one is writing.
+std::string partial_checkpoint_path(const std::string& output_dir, int64_t step);
+
 // By step, ascending. A folder without manifest is not among them.
 std::vector<CheckpointPath> list_checkpoints(const std::string& output_dir);
 // Folders named checkpoint-N that another program, or an export, left.

@@ -51,6 +51,14 @@ QuantisedWeights quantised_weights(const Model& model) {
   QuantisedWeights sum;
   for (const Parameter& parameter : model.parameters()) {
     if (parameter.storage != DType::u4) continue;
+    if (parameter.cut.value) {
+      // This rank's.
+      const ParameterMemory& memory = parameter.memory;
+      sum.elements += parameter.cut.share;
+      sum.bytes += memory.value.bytes() + memory.absmax.bytes() +
+                   (parameter.scales.nested ? memory.nested_absmax.bytes() : 0);
+      continue;
+    }
     sum.elements += parameter.elements();
     sum.bytes += parameter.value.bytes() + parameter.scales.absmax.bytes() +
                  parameter.scales.nested_absmax.bytes();

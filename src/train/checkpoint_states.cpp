@@ -18,8 +18,9 @@ std::string codes_of(std::string_view state) { return std::string(state) + "_cod
 std::string scales_of(std::string_view state) { return std::string(state) + "_scales"; }
 
 View weight_of(const Optimizer::Piece& piece) {
-  const View value = piece.parameter->value;
-  return value.view_as({value.elements()}).view_rows(piece.first, piece.shape.elements);
+  Parameter& parameter = *piece.parameter;
+  return parameter.view_own_value().view_rows(piece.first - parameter.own_first(),
+                                              piece.shape.elements);
 }
 
 // What is held of a piece: one tensor of the file, from element `first` of the state on.
@@ -74,6 +75,7 @@ std::vector<TensorSpec> list_sections(const Optimizer& optimizer) {
   // Addresses that nothing touches: only kinds and sizes are wanted.
   alignas(64) static std::byte nowhere[1];
   for (const Optimizer::Piece& piece : optimizer.pieces()) {
+    if (piece.shape.elements == 0) continue;
     const int64_t begin = sections.begin_of(piece);
     for (const Held& held : held_of(piece, piece.shape.view(nowhere))) {
       const std::string name = name_in_file(piece, held, begin);
@@ -210,6 +212,7 @@ void write_states(const Exec& exec, Optimizer& optimizer, const std::string* pat
   SafetensorsWriter writer(*path, list_sections(optimizer), {{"format", "cairn states"}});
   Sections sections;
   optimizer.visit(exec, false, [&](const Optimizer::Piece& piece, const StateViews& views) {
+    if (piece.shape.elements == 0) return;
     const int64_t begin = sections.begin_of(piece);
     for (const Held& held : held_of(piece, views))
       staging.bring_out(held.view, [&, name = name_in_file(piece, held, begin)](auto bytes) {
@@ -226,7 +229,7 @@ std::string read_states(const Exec& exec, Optimizer& optimizer, const StateFiles
     return "";
   }
   optimizer.visit(exec, true, [&](const Optimizer::Piece& piece, const StateViews& views) {
-    restorer.restore(piece, views);
+    if (piece.shape.elements > 0) restorer.restore(piece, views);
   });
   if (restorer.coding_before().empty()) return "";
   return fmt::format("the optimizer's states were in {} and are in {} from here on",

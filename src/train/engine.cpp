@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "base/error.h"
+#include "files/checkpoint_folder.h"
 #include "files/page_file.h"
 #include "train/explain_not_finite.h"
 #include "train/run_checkpoints.h"
@@ -78,12 +79,6 @@ class Run {
     observer_.on_loaded(trainer_.load({prepared_.files.weights.get(), prepared_.adapter.get()}));
     resume();
     begin_ = Clock::now();
-    if (!alone())
-      observer_.on_remark(
-          fmt::format("checkpoints are written by a single process only: {} ranks save what they "
-                      "trained at the "
-                      "end",
-                      prepared_.spec.world.size));
     while (state_.step < sampler_.steps() && !(alone() && observer_.wants_stop()))
       one_step(state_.step);
     const bool stopped = state_.step < sampler_.steps();
@@ -97,6 +92,10 @@ class Run {
 
  private:
   bool alone() const { return prepared_.spec.world.size == 1; }
+  bool leads() const { return prepared_.spec.world.rank == 0; }
+  void meet() {
+    if (!alone()) trainer_.sharding().ranks().barrier();
+  }
 
   void resume() {
     const auto& point = prepared_.resume;
@@ -162,16 +161,20 @@ class Run {
     if (state_.last_losses.size() > kMost) state_.last_losses.erase(state_.last_losses.begin());
   }
 
+  // All ranks write to one folder, which the first makes and puts in its place.
   void save_checkpoint() {
-    if (!alone()) return;
     // Of a run that is to stop, states are saved whatever save_only_model says.
     const bool with_states = !recipe_.output.save_only_model || observer_.wants_stop();
+    if (!leads()) {
+      meet();
+      write_files(partial_checkpoint_path(recipe_.output.output_dir, state_.step), with_states);
+      return meet();
+    }
     const auto write = [&](const std::string& folder) {
-      save_model(folder);
+      meet();
+      write_files(folder, with_states);
+      meet();
       if (!with_states) return;
-      const std::string states = folder + "/" + states_file_name(0, 1);
-      trainer_.write_checkpoint(&states);
-      saved_ = true;
       state_.counts = trainer_.counts();
       write_trainer_state(folder, state_);
       observer_.save_state(folder);
@@ -179,10 +182,21 @@ class Run {
     observer_.on_checkpoint(checkpoints_.save(state_.step, with_states, write));
   }
 
+  // What of a checkpoint is this rank's to write. States that ranks do not share are alike on all.
+  void write_files(const std::string& folder, bool with_states) {
+    save_model(folder);
+    const World world = prepared_.spec.world;
+    const bool shares = world.size > 1 && prepared_.spec.sharding.shares_states();
+    if (!with_states || (!shares && !leads())) return;
+    const std::string states =
+        folder + "/" + states_file_name(shares ? world.rank : 0, shares ? world.size : 1);
+    trainer_.write_checkpoint(&states);
+    saved_ = true;
+  }
+
   // Rank 0 writes, the others hand it their parts.
   void save_model(const std::string& folder) {
-    const bool writes = prepared_.spec.world.rank == 0;
-    trainer_.save(writes ? &folder : nullptr, &prepared_.files, recipe_.model.model_name_or_path);
+    trainer_.save(leads() ? &folder : nullptr, &prepared_.files, recipe_.model.model_name_or_path);
   }
 
   RunSummary summary(bool stopped) const {

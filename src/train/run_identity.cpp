@@ -83,6 +83,9 @@ std::string examples_words(const ExampleSet& examples) {
 RunIdentity identify(const PreparedRun& run) {
   RunIdentity identity;
   for (const char* key : kFixedKeys) identity.fixed[key] = value_of(run.recipe, key);
+  // Of all ranks together: as many rows on another number of them are the same batches.
+  identity.fixed["per_device_train_batch_size"] =
+      std::to_string(run.recipe.train.per_device_train_batch_size * run.spec.world.size);
   for (const char* key : kChangeableKeys) identity.changeable[key] = value_of(run.recipe, key);
   if (run.spec.model.lora) add_lora(*run.spec.model.lora, identity);
   identity.fixed["optim"] = run.spec.optimizer.rule == OptimizerRule::sgd ? "sgd" : "adamw";

@@ -234,6 +234,8 @@ std::string Trainer::read_checkpoint(const StateFiles* states, const TrainerCoun
   const Arena::PhaseScope phase(exec_.arena, Phase::resume);
   std::string remark = read_states(exec_, optimizer_, states);
   if (!states) return remark;
+  // Each rank has read its own.
+  sharding_.spread_weights();
   optimizer_.set_updates(counts.updates);
   watch_.go_on_after(counts.updates, counts.moved);
   moved_ = counts.moved;

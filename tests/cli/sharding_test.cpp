@@ -156,7 +156,7 @@ TEST_F(Ranks, that_would_do_different_things_fail_before_the_first_step) {
   SKIP_WITHOUT_MPI();
   const std::string two =
       fmt::format("{} {} : -n 1 {} {}", CAIRN_PROGRAM, "train recipe.yaml zero_stage=2",
-                  CAIRN_PROGRAM, "train recipe.yaml zero_stage=3 output_dir=other");
+                  CAIRN_PROGRAM, "train recipe.yaml zero_stage=2 output_dir=other");
   const Outcome outcome = run_command(folder_.string(), launch(1) + two);
   EXPECT_EQ(outcome.exit_code, 5) << outcome.output;
   EXPECT_NE(outcome.output.find("give every rank the same recipe"), std::string::npos)
@@ -171,6 +171,43 @@ TEST_F(Ranks, tell_a_wrong_recipe_once) {
   const size_t at = outcome.output.find("nowhere");
   ASSERT_NE(at, std::string::npos) << outcome.output;
   EXPECT_EQ(outcome.output.find("rank 1:"), std::string::npos) << outcome.output;
+}
+
+// Twelve rows a batch, whoever takes them. Written under stage 3 on four ranks, gone on with on any
+// number of them at another stage, and by one process.
+TEST_F(Ranks, a_checkpoint_of_four_resumes_on_any_number_at_another_stage) {
+  SKIP_WITHOUT_MPI();
+  const std::string keys =
+      "train recipe.yaml bf16=false max_steps=4 logging_steps=1 adam_epsilon=1 save_steps=2 "
+      "save_strategy=steps zero_persistence_threshold=0 overwrite_output_dir=false ";
+  const Outcome straight = mpirun(4, keys + "per_device_train_batch_size=3 zero_stage=3");
+  ASSERT_EQ(straight.exit_code, 0) << straight.output;
+  const std::vector<double> expected = losses();
+  ASSERT_EQ(expected.size(), 4u);
+  const std::string pair = "base_model.model.model.layers.1.mlp.down_proj.lora_B.weight";
+  const std::vector<float> trained = tensor("out/adapter_model.safetensors", pair);
+  EXPECT_TRUE(exists("out/checkpoint-2/states-00004-of-00004.safetensors"));
+  struct Way {
+    int ranks, stage;
+  };
+  for (const Way& way : {Way{4, 3}, Way{3, 2}, Way{2, 1}, Way{1, 0}}) {
+    SCOPED_TRACE(fmt::format("{} ranks, stage {}", way.ranks, way.stage));
+    fs::remove_all(folder_ / "out/checkpoint-4");
+    const std::string resumed = keys + fmt::format(
+                                           "per_device_train_batch_size={} zero_stage={} "
+                                           "resume_from_checkpoint=out/checkpoint-2",
+                                           12 / way.ranks, way.stage);
+    const Outcome outcome = way.ranks == 1 ? cairn(resumed) : mpirun(way.ranks, resumed);
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.output;
+    const std::vector<double> measured = losses();
+    ASSERT_EQ(measured.size(), expected.size());
+    const double relative = 100 * tolerance(DType::f32, 256 * kVocab);
+    for (size_t step = 0; step < 4; ++step)
+      EXPECT_NEAR(measured[step], expected[step], relative * expected[step]) << "step " << step;
+    // On the same ranks, to the bit.
+    const bool same_bits = tensor("out/adapter_model.safetensors", pair) == trained;
+    EXPECT_TRUE(same_bits || way.ranks != 4);
+  }
 }
 
 // Starts a long run on three ranks, does something to rank 1 once steps are done, and waits for the
