@@ -155,7 +155,7 @@ TEST_F(Ranks, train_under_mpirun_to_what_one_process_trains) {
 TEST_F(Ranks, that_would_do_different_things_fail_before_the_first_step) {
   SKIP_WITHOUT_MPI();
   const std::string two =
-      fmt::format("{} {} : -n 1 {} {}", CAIRN_PROGRAM, "train recipe.yaml zero_stage=2",
+      fmt::format("{} {} : -n 1 {} {}", CAIRN_PROGRAM, "train recipe.yaml zero_stage=1",
                   CAIRN_PROGRAM, "train recipe.yaml zero_stage=2 output_dir=other");
   const Outcome outcome = run_command(folder_.string(), launch(1) + two);
   EXPECT_EQ(outcome.exit_code, 5) << outcome.output;
