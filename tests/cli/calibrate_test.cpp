@@ -1,6 +1,7 @@
 // cairn calibrate: what it stores is what plans go by, on this processor only; a broken file is
 // named.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -11,8 +12,8 @@
 namespace cairn::test {
 namespace {
 
-std::string folder_of(const char* name) {
-  const auto folder = std::filesystem::path(testing::TempDir()) / name;
+std::string folder_of(const std::string& name) {
+  const auto folder = std::filesystem::path(testing::TempDir()) / (name + std::to_string(getpid()));
   std::filesystem::create_directories(folder);
   return folder.string();
 }

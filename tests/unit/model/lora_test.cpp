@@ -1,5 +1,6 @@
 // What a low-rank adapter declares: its scale, its rates, and what is trained beside it.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -35,12 +36,15 @@ std::vector<std::string> trained_in_full(const Model& model) {
 // The config that was written for `lora`, changed by `change`, read back.
 LoraSpec written_and_read(const LoraSpec& lora,
                           const std::function<void(nlohmann::json&)>& change = {}) {
-  const auto folder = std::filesystem::path(testing::TempDir()) / "cairn_lora_test";
+  const auto folder =
+      std::filesystem::path(testing::TempDir()) / ("cairn_lora_test_" + std::to_string(getpid()));
   std::filesystem::create_directories(folder);
   nlohmann::json config = make_adapter_config(lora, "base");
   if (change) change(config);
   std::ofstream(folder / "adapter_config.json") << config.dump();
-  return read_adapter_config(folder.string());
+  const LoraSpec read = read_adapter_config(folder.string());
+  std::filesystem::remove_all(folder);
+  return read;
 }
 
 TEST(Lora, scale_is_alpha_over_rank_or_over_its_root_if_rank_stabilized) {

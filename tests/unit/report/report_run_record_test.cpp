@@ -1,5 +1,6 @@
 // What `cairn report` reads of an output folder, and the picture that it draws of several.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <filesystem>
@@ -14,12 +15,14 @@ namespace {
 class RunRecords : public testing::Test {
  protected:
   void SetUp() override { std::filesystem::create_directories(folder_); }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
+  void TearDown() override { std::filesystem::remove_all(parent_); }
   void write(const char* name, const std::string& text) {
     std::ofstream(folder_ + "/" + name) << text;
   }
 
-  std::string folder_ = testing::TempDir() + "/cairn_run_record";
+  // Cases run at the same time.
+  std::string parent_ = testing::TempDir() + "/cairn_report_" + std::to_string(getpid());
+  std::string folder_ = parent_ + "/cairn_run_record";
 };
 
 constexpr const char* kLog =
