@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Four blocks of a 70B Llama 2 on random weights in NF4, QLoRA, executed resident and streamed:
-# predicted and measured accounts go to bench/results/, dated. Some 5 minutes on two cores.
+# predicted and measured accounts go to bench/results/, dated. Some minutes on two cores.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -15,7 +15,7 @@ JSON
 for place in resident paged; do
   result=bench/results/blocks_70b_${place}_$(date -I).json
   # The first step warms up, the second one is timed.
-  "$program" bench step --model "$folder/config.json" --method qlora --shape 1x512 \
+  "$program" bench step --model "$folder/config.json" --method qlora --shape 1x256 \
     --checkpointing block --repeats 1 --json lora_rank=16 weights_place=$place > "$result.part"
   mv "$result.part" "$result"
   cat "$result"
