@@ -120,8 +120,13 @@ void measure_paging(Backend& backend, const std::string& folder, MachineRates& r
     std::future<int64_t> moves = std::async(std::launch::async, [&] {
       return page(pages, memory, [&](int64_t) { return over.load(); });
     });
-    const double beside = seconds_of(multiply);
-    over = true;
+    double beside = 0;
+    {
+      // However the products end, the moves must.
+      const std::unique_ptr<std::atomic<bool>, void (*)(std::atomic<bool>*)> stop(
+          &over, [](std::atomic<bool>* flag) { *flag = true; });
+      beside = seconds_of(multiply);
+    }
     const auto moved_beside = static_cast<double>(std::max(kPiece, moves.get()));
     const double undisturbed = kBeside * GemmProbe::flops() / rates.gemm_flops;
     rates.page_slowdown = std::max(0.0, beside - undisturbed) / moved_beside;

@@ -134,22 +134,23 @@ void settle_policy(Plan& plan, const TargetProfile& profile) {
   plan.rehearsal = rehearse(plan.spec, accumulation, profile);
 }
 
-// Where the plan misses its budget by less than the logits take, smaller chunks may save it. They
-// cost a walk over the head's weight each, so the default stays wherever it fits.
+// Where the plan does not fit, smaller chunks of logits may save it. They cost a walk over the
+// head's weight each, so the default stays wherever it fits, and where no chunk helps.
 void settle_loss_chunk(Plan& plan, const TargetProfile& profile) {
   if (plan.recipe.memory.loss_chunk != 0) return;
-  const int64_t vocab = plan.spec.model.config.vocab;
-  int64_t chunk = default_loss_chunk(vocab) / 2;
-  const int64_t missing = plan.needed_bytes() - plan.budget_bytes;
-  for (; chunk >= kLeastLossChunk && missing < 2 * chunk * vocab * size_of(DType::f32) &&
-         !plan.fits();
-       chunk /= 2) {
+  const int64_t rows = round_up(plan.spec.capacity.labelled_rows, kLeastLossChunk);
+  int64_t chunk = std::min(default_loss_chunk(plan.spec.model.config.vocab), rows) / 2;
+  int64_t needed = plan.needed_bytes();
+  for (; chunk >= kLeastLossChunk && !plan.fits(); chunk /= 2) {
     Plan smaller = plan;
     smaller.recipe.memory.loss_chunk = smaller.spec.model.loss_chunk = chunk;
     smaller.recipe.memory.checkpointing = plan.asked_checkpointing;
     settle_policy(smaller, profile);
-    if (smaller.needed_bytes() >= plan.needed_bytes()) return;
-    plan = std::move(smaller);
+    const int64_t saved = needed - smaller.needed_bytes();
+    needed = smaller.needed_bytes();
+    // Each halving saves half of what the one before it did.
+    if (saved <= 0 || needed - plan.budget_bytes > saved) return;
+    if (smaller.fits()) plan = std::move(smaller);
   }
 }
 
@@ -167,9 +168,8 @@ Plan make_plan(const Recipe& recipe, const TrainSpec& spec, const TargetProfile&
   settle_loss_chunk(plan, profile);
   if (recipe.memory.loss_chunk == 0 && plan.recipe.memory.loss_chunk > 0)
     plan.why.push_back(fmt::format(
-        "loss_chunk was left to the plan: {} tokens' logits at a time, {}, so that the step fits",
-        plan.recipe.memory.loss_chunk,
-        format_bytes(plan.recipe.memory.loss_chunk * 4 * spec.model.config.vocab)));
+        "loss_chunk was left to the plan: logits of {} tokens at a time, so that the step fits",
+        plan.recipe.memory.loss_chunk));
   explain(plan, profile);
   if (const auto choice = choose_attention(recipe.model.flash_attn, profile);
       !choice.remark.empty())

@@ -26,9 +26,9 @@ class GradientWatch {
   // above zero came before this step.
   void check(const ParameterList& parameters, std::span<const double> squares, bool moved);
 
-  // Throws NotFinite naming a parameter whose gradient is not finite.
   // Throws NotFinite if it is no finite number.
   void check_loss(double loss) const;
+  // Throws NotFinite naming a parameter whose gradient is not finite.
   void check_finite(const Parameter& parameter, double square) const;
 
  private:

@@ -63,8 +63,8 @@ class Trainer {
   // Takes all that stays for the run and fills it. Returns names of tensors in the files that the
   // model has no use for. `rehearsal`: nothing is read.
   std::vector<std::string> load(const WeightSources& sources, bool rehearsal = false);
-  // One optimizer step over its micro-batches, as many on every rank. Throws DeviceError if a
-  // gradient is not finite or a trained tensor gets none.
+  // One optimizer step over its micro-batches, as many on every rank. Throws NotFinite if the
+  // loss or a gradient is not finite, DeviceError if a trained tensor gets none.
   StepOutcome step(std::span<const Batch> micro_batches, double learning_rate);
   // Sum of the losses of the batch's labelled tokens.
   double evaluate(const Batch& batch);
