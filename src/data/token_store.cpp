@@ -2,6 +2,7 @@
 // that says how much there is of each.
 #include "data/token_store.h"
 
+#include <algorithm>
 #include <cstring>
 #include <span>
 
@@ -48,7 +49,9 @@ uint64_t checksum_of(const std::vector<IndexEntry>& index, std::string_view abou
 }
 
 void add_bytes(std::vector<std::byte>& buffer, std::span<const std::byte> bytes) {
-  buffer.insert(buffer.end(), bytes.begin(), bytes.end());
+  const size_t before = buffer.size();
+  buffer.resize(before + bytes.size());
+  std::ranges::copy(bytes, buffer.begin() + static_cast<std::ptrdiff_t>(before));
 }
 
 }  // namespace
