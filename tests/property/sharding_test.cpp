@@ -15,7 +15,6 @@ namespace {
 SmallRun make_run(uint64_t seed) {
   SmallRun run = make_small_run(seed);
   run.spec.model.unit_gradients = run.spec.clips_by_unit = false;
-  run.spec.model.streams_weights = false;
   run.spec.sharding.persistence_threshold = seed % 4 == 0 ? 2000 : 0;
   run.spec.sharding.overlap = seed % 3 != 0;
   run.spec.sharding.reduce_bucket = run.spec.sharding.gather_bucket =

@@ -99,7 +99,8 @@ class Applied {
     recipe_.memory.weights_place = StatePlace::paged;
     if (config_.zero.offload_param.device == OffloadDevice::cpu)
       note(path + ".device",
-           "frozen weights are streamed from a page file: a CPU's own memory is the host's");
+           "each rank streams the frozen weights of its blocks, whole, from a page file: a CPU's "
+           "own memory is the host's");
   }
 
   Recipe& recipe_;

@@ -30,7 +30,8 @@ void cut_parameters(Model& model, const ShardingSettings& settings, World world)
     const int64_t n = parameter.elements();
     cut.states = parameter.trainable && settings.shares_states();
     cut.gradient = parameter.trainable && settings.shares_gradients();
-    cut.value = settings.shares_weights() && n >= settings.persistence_threshold;
+    cut.value = settings.shares_weights() && n >= settings.persistence_threshold &&
+                parameter.streamed_block < 0;
     if (!cut.states && !cut.value) continue;
     cut.share = round_up(ceil_div(n, world.size), multiple_of(parameter, model.spec(), cut.value));
     cut.first = std::min(n, world.rank * cut.share);

@@ -112,11 +112,12 @@ void GatheredWeights::release(Slot& slot) {
 }
 
 void GatheredWeights::open(size_t unit) {
+  if (streamed_) streamed_->open(unit);
   if (unit == latest_) return;
   Slot* slot = find(unit);
   if (!slot) {
     // Without a step ahead the one before goes first: one unit is whole at a time.
-    if (!ahead_) close();
+    if (!ahead_) release_all();
     slot = &free_slot(ahead_ ? latest_ : kNone);
     start(*slot, unit);
   }
@@ -133,6 +134,11 @@ void GatheredWeights::open(size_t unit) {
 }
 
 void GatheredWeights::close() {
+  if (streamed_) streamed_->close();
+  release_all();
+}
+
+void GatheredWeights::release_all() {
   for (Slot& slot : slots_) release(slot);
   latest_ = kNone;
 }

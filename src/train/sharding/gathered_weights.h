@@ -1,5 +1,6 @@
 // GatheredWeights: each rank keeps its share of every weight, and a unit's weights are whole only
 // while the unit is at work. The next unit is gathered meanwhile: at most two are whole at a time.
+// Weights that stream from a page file are not cut: each rank reads its own copy.
 #pragma once
 
 #include <array>
@@ -14,6 +15,9 @@ class GatheredWeights : public ParameterStore {
  public:
   // units[u]: what a pass reads while unit u is open. `ahead`: the next unit is gathered meanwhile.
   GatheredWeights(const Exec& exec, Communicator& ranks, std::vector<Unit> units, bool ahead);
+
+  // Where weights that stream come from; null: none do.
+  void read_beside(ParameterStore* streamed) { streamed_ = streamed; }
 
   void open(size_t unit) override;
   void close() override;
@@ -36,12 +40,14 @@ class GatheredWeights : public ParameterStore {
   Slot& free_slot(size_t kept);
   void start(Slot& slot, size_t unit);
   void release(Slot& slot);
+  void release_all();
   void place(Slot& slot);
 
   const Exec& exec_;
   Communicator& ranks_;
   std::vector<Unit> units_;
   bool ahead_;
+  ParameterStore* streamed_ = nullptr;
   std::array<Slot, 2> slots_;
   size_t latest_ = kNone;  // the unit opened last
   int most_whole_ = 0;

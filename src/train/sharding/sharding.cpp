@@ -51,10 +51,6 @@ Sharding::Sharding(const Exec& exec, Model& model, const ShardingSettings& setti
         "optimizer_in_backward updates each unit before other ranks' gradients are there, so it "
         "runs on one rank; leave it out, and use zero_stage: 2 or 3, which keep a share of the "
         "gradients");
-  if (model.spec().streams_weights && settings.shares_weights())
-    throw UserError(
-        "weights_place: paged and zero_stage: 3 both say where weights are while they are not at "
-        "work; keep one: zero_stage: 2 beside paged weights, or zero_stage: 3 alone");
   cut_parameters(model, settings, ranks.world());
   if (settings.shares_gradients())
     gradients_ = std::make_unique<SharedGradients>(
@@ -65,6 +61,7 @@ Sharding::Sharding(const Exec& exec, Model& model, const ShardingSettings& setti
 }
 
 void Sharding::allocate() {
+  if (weights_) weights_->read_beside(model_.streamed());
   const int64_t bytes = ranks_.scratch_bytes();
   if (bytes == 0) return;
   scratch_ = exec_.make(Account::workspace, "transfers", DType::u8, {bytes});
