@@ -36,7 +36,8 @@ int run_as_rank(World world, const std::function<int64_t()>& begin,
   } catch (...) {
     code = answered(world.rank == 0 ? "" : fmt::format("rank {}: ", world.rank));
   }
-  if (code != kDone) abort_mpi(code);
+  // Ranks that stopped did so together.
+  if (code != kDone && code != kStopped) abort_mpi(code);
   return code;
 }
 

@@ -10,6 +10,7 @@ namespace cairn::program {
 namespace {
 
 volatile std::sig_atomic_t asked = 0;
+bool tells_signals = false;
 
 // Only what may be called from a signal.
 void on_signal(int number) {
@@ -19,6 +20,7 @@ void on_signal(int number) {
     return;
   }
   asked = 1;
+  if (!tells_signals) return;
   constexpr char text[] =
       "\ncairn: stopping after this step with a checkpoint; a second signal stops at once\n";
   // A terminal that is gone costs no checkpoint.
@@ -27,12 +29,13 @@ void on_signal(int number) {
 
 }  // namespace
 
-void stop_at_signals() {
+void stop_at_signals(bool tells) {
+  tells_signals = tells;
   struct sigaction action {};
   action.sa_handler = on_signal;
   action.sa_flags = SA_RESTART;
   sigemptyset(&action.sa_mask);
-  for (const int number : {SIGTERM, SIGINT}) {
+  for (const int number : {SIGTERM, SIGINT, SIGUSR1}) {
     // Who started the program may have wanted it ignored, as shells do for jobs in the background.
     struct sigaction before {};
     if (sigaction(number, nullptr, &before) == 0 && before.sa_handler == SIG_IGN) continue;

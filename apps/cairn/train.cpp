@@ -111,6 +111,7 @@ class SilentObserver : public TrainObserver {
  public:
   void on_loaded(const std::vector<std::string>&) override {}
   void on_step(const StepRecord&) override {}
+  bool wants_stop() override { return stop_was_asked(); }
 };
 
 // Prints the ledger and the cheapest remedy to stderr.
@@ -141,7 +142,7 @@ void print_result(const Plan& plan, const Snapshot& measured, const RunSummary& 
   fmt::print("wrote {}\n", recipe.output.output_dir);
 }
 
-int tell_stop(const RunSummary& summary) {
+void tell_stop(const RunSummary& summary) {
   if (summary.checkpoint.empty())
     tell("cairn: stopped by a signal before the first step: run the same command again\n");
   else
@@ -149,7 +150,6 @@ int tell_stop(const RunSummary& summary) {
         "cairn: stopped by a signal after step {}: saved {}; the same command with "
         "resume_from_checkpoint={} goes on from there\n",
         summary.steps, summary.checkpoint, summary.checkpoint);
-  return kStopped;
 }
 
 // Rank 0 alone prints, holds the folder and writes what is not a rank's own.
@@ -187,8 +187,7 @@ int train_on(const Recipe& recipe, Communicator& ranks) {
     write_text(recipe.output.output_dir + "/" + kResolvedRecipe, to_yaml(plan.recipe));
     reporter = std::make_unique<RunReporter>(run);
   }
-  // The launcher gives its ranks no time to save: there a signal ends the job at once.
-  if (ranks.world_size() == 1) stop_at_signals();
+  stop_at_signals(leads);
   Ledger ledger;
   ledger.set_budget(Place::device, room.budget - plan.runtime_bytes);
   RunSummary summary;
@@ -206,8 +205,13 @@ int train_on(const Recipe& recipe, Communicator& ranks) {
     throw;
   }
   if (summary.stopped) {
-    reporter->finish();
-    return tell_stop(summary);
+    if (leads) {
+      reporter->finish();
+      tell_stop(summary);
+    }
+    // The launcher ends the others when the first one ends.
+    ranks.barrier();
+    return kStopped;
   }
   const Snapshot measured = ledger.snapshot();
   const std::vector<double> peaks = ranks.exchange(static_cast<double>(measured.peak_bytes()));

@@ -108,13 +108,17 @@ std::string put_in_place(const std::string& from, const std::string& to) {
 
 }  // namespace
 
+std::string checkpoint_path(const std::string& output_dir, int64_t step) {
+  return fmt::format("{}/{}{}", output_dir, kPrefix, step);
+}
+
 std::string partial_checkpoint_path(const std::string& output_dir, int64_t step) {
-  return fmt::format("{}/{}{}{}", output_dir, kPrefix, step, kPartial);
+  return checkpoint_path(output_dir, step) + std::string(kPartial);
 }
 
 CheckpointFolder::CheckpointFolder(const std::string& output_dir, int64_t step)
     : output_dir_(output_dir),
-      final_(fmt::format("{}/{}{}", output_dir, kPrefix, step)),
+      final_(checkpoint_path(output_dir, step)),
       partial_(partial_checkpoint_path(output_dir, step)) {
   std::error_code error;
   if (fs::exists(final_, error) && !fs::is_directory(final_, error))

@@ -42,6 +42,7 @@ class CheckpointFolder {
   bool committed_ = false;
 };
 
+std::string checkpoint_path(const std::string& output_dir, int64_t step);
 // Where another rank puts what it adds to the checkpoint that the first one is writing.
 std::string partial_checkpoint_path(const std::string& output_dir, int64_t step);
 

@@ -76,11 +76,19 @@ class Run {
         checkpoints_(prepared) {}
 
   RunSummary run() {
+    try {
+      return run_to_end();
+    } catch (const CommError& error) {
+      throw CommError(fmt::format("{}; {}", error.what(), checkpoints_.latest_words()));
+    }
+  }
+
+ private:
+  RunSummary run_to_end() {
     observer_.on_loaded(trainer_.load({prepared_.files.weights.get(), prepared_.adapter.get()}));
     resume();
     begin_ = Clock::now();
-    while (state_.step < sampler_.steps() && !(alone() && observer_.wants_stop()))
-      one_step(state_.step);
+    while (state_.step < sampler_.steps() && !wants_stop()) one_step(state_.step);
     const bool stopped = state_.step < sampler_.steps();
     // A checkpoint of this very step is there, or there is nothing yet to save.
     if (stopped && state_.step > 0 && checkpoints_.latest_step() != state_.step) save_checkpoint();
@@ -90,8 +98,13 @@ class Run {
     return summary(stopped);
   }
 
- private:
   bool alone() const { return prepared_.spec.world.size == 1; }
+  // Whether any rank's observer does: all ranks stop after the same step.
+  bool wants_stop() {
+    double ranks = observer_.wants_stop() ? 1 : 0;
+    trainer_.sharding().sum({&ranks, 1});
+    return stopping_ = ranks > 0;
+  }
   bool leads() const { return prepared_.spec.world.rank == 0; }
   void meet() {
     if (!alone()) trainer_.sharding().ranks().barrier();
@@ -161,14 +174,18 @@ class Run {
     if (state_.last_losses.size() > kMost) state_.last_losses.erase(state_.last_losses.begin());
   }
 
-  // All ranks write to one folder, which the first makes and puts in its place.
+  // All ranks write to one folder, which the first makes and puts in its place. They meet when it
+  // is there, when all have written, and when it has its name.
   void save_checkpoint() {
     // Of a run that is to stop, states are saved whatever save_only_model says.
-    const bool with_states = !recipe_.output.save_only_model || observer_.wants_stop();
+    const bool with_states = !recipe_.output.save_only_model || stopping_;
     if (!leads()) {
       meet();
-      write_files(partial_checkpoint_path(recipe_.output.output_dir, state_.step), with_states);
-      return meet();
+      return checkpoints_.add(state_.step, with_states, [&](const std::string& folder) {
+        write_files(folder, with_states);
+        meet();
+        meet();
+      });
     }
     const auto write = [&](const std::string& folder) {
       meet();
@@ -179,7 +196,9 @@ class Run {
       write_trainer_state(folder, state_);
       observer_.save_state(folder);
     };
-    observer_.on_checkpoint(checkpoints_.save(state_.step, with_states, write));
+    const std::string path = checkpoints_.save(state_.step, with_states, write);
+    meet();
+    observer_.on_checkpoint(path);
   }
 
   // What of a checkpoint is this rank's to write. States that ranks do not share are alike on all.
@@ -224,6 +243,7 @@ class Run {
   double seconds_before_ = 0;  // of the processes that this one goes on from
   Clock::time_point begin_;
   bool saved_ = false;  // states, by this process
+  bool stopping_ = false;
 };
 
 }  // namespace

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "base/error.h"
 #include "files/checkpoint_folder.h"
 
 namespace cairn {
@@ -24,19 +23,35 @@ std::string RunCheckpoints::save(int64_t step, bool has_states,
     folder.commit();
     path = folder.final_path();
   } catch (const DeviceError& error) {
-    throw DeviceError(
-        fmt::format("{} Step {} was not saved; {}.", error.what(), step, latest_words()));
+    throw_not_saved(error, step);
   }
-  if (has_states) {
-    latest_ = path;
-    latest_step_ = step;
-  }
+  if (has_states) note_saved(step);
   for (const std::string& outdated : outdated_)
     if (outdated != path && std::filesystem::exists(outdated)) remove_checkpoint(outdated);
   outdated_.clear();
   if (output_.save_total_limit)
     keep_latest_checkpoints(output_.output_dir, *output_.save_total_limit, step);
   return path;
+}
+
+void RunCheckpoints::add(int64_t step, bool has_states,
+                         const std::function<void(const std::string&)>& write) {
+  try {
+    write(partial_checkpoint_path(output_.output_dir, step));
+  } catch (const DeviceError& error) {
+    throw_not_saved(error, step);
+  }
+  if (has_states) note_saved(step);
+}
+
+void RunCheckpoints::throw_not_saved(const DeviceError& error, int64_t step) const {
+  throw DeviceError(
+      fmt::format("{} Step {} was not saved; {}.", error.what(), step, latest_words()));
+}
+
+void RunCheckpoints::note_saved(int64_t step) {
+  latest_ = checkpoint_path(output_.output_dir, step);
+  latest_step_ = step;
 }
 
 std::string RunCheckpoints::latest_words() const {

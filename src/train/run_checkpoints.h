@@ -5,6 +5,7 @@
 #include <functional>
 #include <string>
 
+#include "base/error.h"
 #include "train/prepare.h"
 
 namespace cairn {
@@ -18,6 +19,11 @@ class RunCheckpoints {
   std::string save(int64_t step, bool has_states,
                    const std::function<void(const std::string& folder)>& write);
 
+  // On another rank than the first: `write` adds to the folder that the first one is writing, and
+  // returns when that has its name. Throws as save does.
+  void add(int64_t step, bool has_states,
+           const std::function<void(const std::string& folder)>& write);
+
   // The last whole one that this run can go on from; empty: none.
   const std::string& latest() const { return latest_; }
   int64_t latest_step() const { return latest_step_; }
@@ -25,6 +31,9 @@ class RunCheckpoints {
   std::string latest_words() const;
 
  private:
+  void note_saved(int64_t step);
+  [[noreturn]] void throw_not_saved(const DeviceError& error, int64_t step) const;
+
   const OutputRecipe& output_;
   std::vector<std::string> outdated_;
   std::string latest_;

@@ -19,6 +19,8 @@ namespace {
 
 class Ranks : public Program {
  protected:
+  // What a process may hold beyond its plan: MPI's buffers for messages grow with use.
+  static constexpr int64_t kRankSlack = 16 << 20;
   // In f32, so that only the order of sums differs.
   static constexpr const char* kRecipe = "train recipe.yaml bf16=false max_steps=4 logging_steps=1";
 
@@ -36,6 +38,11 @@ class Ranks : public Program {
       if (const auto json = nlohmann::json::parse(line); json.contains("loss"))
         losses.push_back(json["loss"]);
     return losses;
+  }
+  static double distance(const std::vector<float>& a, const std::vector<float>& b) {
+    double sum = 0;
+    for (size_t i = 0; i < a.size(); ++i) sum += std::pow(double{a[i]} - b[i], 2);
+    return std::sqrt(sum);
   }
   std::vector<float> tensor(const std::string& file, const std::string& name) const {
     const SafetensorsFile source((folder_ / file).string());
@@ -99,6 +106,8 @@ TEST_F(Ranks, train_under_mpirun_to_what_one_process_trains) {
        {Case{"", 2, 0, 2, pair.c_str(), "out/adapter_model.safetensors"},
         Case{"", 4, 3, 1, pair.c_str(), "out/adapter_model.safetensors"},
         Case{"quantization_bit=4", 2, 3, 2, pair.c_str(), "out/adapter_model.safetensors"},
+        Case{"quantization_bit=4 weights_place=paged", 2, 3, 2, pair.c_str(),
+             "out/adapter_model.safetensors"},
         Case{"finetuning_type=full learning_rate=1e-3", 3, 1, 2, weight.c_str(),
              "out/model.safetensors"},
         Case{"finetuning_type=full learning_rate=1e-3 gradient_accumulation_steps=2", 2, 2, 2,
@@ -127,11 +136,6 @@ TEST_F(Ranks, train_under_mpirun_to_what_one_process_trains) {
     for (size_t step = 0; step < expected.size(); ++step)
       EXPECT_NEAR(measured[step], expected[step], relative * expected[step]) << "step " << step;
     const std::vector<float> other = tensor(test.file, test.tensor);
-    const auto distance = [](const std::vector<float>& a, const std::vector<float>& b) {
-      double sum = 0;
-      for (size_t i = 0; i < a.size(); ++i) sum += std::pow(double{a[i]} - b[i], 2);
-      return std::sqrt(sum);
-    };
     const double size = distance(trained, std::vector<float>(trained.size(), 0.0f));
     EXPECT_GT(distance(trained, before), 0);
     EXPECT_LE(distance(trained, other),
@@ -143,6 +147,10 @@ TEST_F(Ranks, train_under_mpirun_to_what_one_process_trains) {
     for (int rank = 1; rank < test.ranks; ++rank) {
       const nlohmann::json ledger = read(fmt::format("out/ledger.rank{}.json", rank));
       EXPECT_EQ(ledger["predicted"], ledger["measured"]);
+      // A process of a rank holds what its plan says, and MPI.
+      EXPECT_LE(ledger["process_peak_rss_bytes"], ledger["arena_bytes"].get<int64_t>() +
+                                                      ledger["runtime_bytes"].get<int64_t>() +
+                                                      kRankSlack);
       EXPECT_EQ(first["peak_bytes_of_ranks"][static_cast<size_t>(rank)],
                 ledger["measured"]["peak_bytes"]);
     }
@@ -150,6 +158,33 @@ TEST_F(Ranks, train_under_mpirun_to_what_one_process_trains) {
     const std::string& output = shared.output;
     EXPECT_EQ(output.find("wrote out"), output.rfind("wrote out")) << output;
   }
+}
+
+// Shares are cut between the blocks of 8-bit states: every stage has the bits of stage 0, and one
+// process agrees within what a code may turn over, which is less than coding itself does.
+TEST_F(Ranks, hold_states_in_8_bits_as_one_process_does) {
+  SKIP_WITHOUT_MPI();
+  write_model(folder_ / "model", {{"hidden_size", 64}, {"intermediate_size", 192}});
+  const std::string keys = std::string(kRecipe) +
+                           " finetuning_type=full learning_rate=1e-3 adam_epsilon=1 "
+                           "max_grad_norm=0 zero_persistence_threshold=0 ";
+  const std::string weight = "model.layers.1.mlp.down_proj.weight";
+  const auto trained = [&](const Outcome& outcome) {
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.output;
+    EXPECT_EQ(read("out/ledger.json")["predicted"], read("out/ledger.json")["measured"]);
+    return tensor("out/model.safetensors", weight);
+  };
+  const std::vector<float> wide = trained(cairn(keys + "per_device_train_batch_size=4"));
+  const std::vector<float> alone =
+      trained(cairn(keys + "optim=adamw_8bit per_device_train_batch_size=4"));
+  const auto shared = [&](int stage) {
+    return trained(mpirun(2, keys + fmt::format("optim=adamw_8bit per_device_train_batch_size=2 "
+                                                "zero_stage={}",
+                                                stage)));
+  };
+  const std::vector<float> whole = shared(0);
+  EXPECT_LT(distance(alone, whole), distance(alone, wide));
+  for (int stage = 1; stage <= 3; ++stage) EXPECT_EQ(shared(stage), whole) << "stage " << stage;
 }
 
 TEST_F(Ranks, that_would_do_different_things_fail_before_the_first_step) {
@@ -210,20 +245,20 @@ TEST_F(Ranks, a_checkpoint_of_four_resumes_on_any_number_at_another_stage) {
   }
 }
 
-// Starts a long run on three ranks, does something to rank 1 once steps are done, and waits for the
-// end.
-class LostRanks : public Ranks {
+// Starts a long run on three ranks, does something to rank 1 once a checkpoint is there, and waits
+// for the end.
+class SignalledRanks : public Ranks {
  protected:
-  Outcome run_and_signal_rank_1(int signal) {
+  static constexpr const char* kLongRun =
+      "train recipe.yaml bf16=false max_steps=1000000 save_strategy=steps save_steps=2000000 "
+      "logging_steps=1 eval_strategy=no per_device_train_batch_size=1 zero_stage=3 "
+      "zero_persistence_threshold=0 ddp_timeout=2 ";
+
+  Outcome run_and_signal_rank_1(int signal, const std::string& keys = "") {
     Outcome outcome;
-    std::thread job([&] {
-      outcome = mpirun(3,
-                       "train recipe.yaml max_steps=1000000 save_strategy=no logging_steps=1 "
-                       "eval_strategy=no per_device_train_batch_size=1 zero_stage=3 "
-                       "zero_persistence_threshold=0 ddp_timeout=2");
-    });
+    std::thread job([&] { outcome = mpirun(3, kLongRun + keys); });
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-    while (losses_so_far() < 2 && std::chrono::steady_clock::now() < deadline)
+    while (losses_so_far() < 4 && std::chrono::steady_clock::now() < deadline)
       std::this_thread::sleep_for(std::chrono::milliseconds(50));
     const int process = find_rank(1);
     EXPECT_GT(process, 0) << "rank 1 must be there";
@@ -256,20 +291,57 @@ class LostRanks : public Ranks {
   }
 };
 
-TEST_F(LostRanks, one_that_stalls_ends_the_job_with_its_name_after_the_timeout) {
+TEST_F(SignalledRanks, one_that_stalls_ends_the_job_with_its_name_after_the_timeout) {
   SKIP_WITHOUT_MPI();
   const Outcome outcome = run_and_signal_rank_1(SIGSTOP);
   EXPECT_EQ(outcome.exit_code, 5) << outcome.output;
   EXPECT_NE(outcome.output.find("rank 1 did not answer within ddp_timeout, 2 s"), std::string::npos)
       << outcome.output;
+  EXPECT_NE(outcome.output.find("there is no checkpoint yet"), std::string::npos) << outcome.output;
 }
 
-// Of a process that is killed the launcher speaks too, and may be first.
-TEST_F(LostRanks, one_that_is_killed_ends_the_job_with_its_name) {
+// The exit code is the launcher's, which saw the process end as well.
+TEST_F(SignalledRanks, one_that_is_killed_ends_the_job_with_its_name_and_the_checkpoint) {
   SKIP_WITHOUT_MPI();
-  const Outcome outcome = run_and_signal_rank_1(SIGKILL);
+  const Outcome outcome = run_and_signal_rank_1(SIGKILL, "save_steps=2 save_total_limit=1");
   EXPECT_NE(outcome.exit_code, 0) << outcome.output;
-  EXPECT_NE(outcome.output.find("rank 1 "), std::string::npos) << outcome.output;
+  const size_t at = outcome.output.find("rank 1 ended during the ");
+  ASSERT_NE(at, std::string::npos) << outcome.output;
+  const std::string words = "the last whole checkpoint is ";
+  const size_t named = outcome.output.find(words, at);
+  ASSERT_NE(named, std::string::npos) << outcome.output;
+  const size_t begin = named + words.size();
+  const std::string path = outcome.output.substr(begin, outcome.output.find('\n', begin) - begin);
+  EXPECT_TRUE(exists(path + "/states-00003-of-00003.safetensors")) << path;
+}
+
+// Each of the ways in which a launcher hands one on: all ranks stop after the same step, save it,
+// and go on from it as if nothing had been.
+TEST_F(SignalledRanks, stop_together_with_a_checkpoint) {
+  SKIP_WITHOUT_MPI();
+  for (const int signal : {SIGTERM, SIGUSR1}) {
+    SCOPED_TRACE(signal);
+    const Outcome outcome = run_and_signal_rank_1(signal);
+    EXPECT_EQ(outcome.exit_code, 75) << outcome.output;
+    const std::string words = "resume_from_checkpoint=";
+    const size_t at = outcome.output.find(words);
+    ASSERT_NE(at, std::string::npos) << outcome.output;
+    EXPECT_EQ(outcome.output.find("stopped by a signal"),
+              outcome.output.rfind("stopped by a signal"))
+        << "rank 0 alone says so";
+    const size_t begin = at + words.size();
+    const std::string path = outcome.output.substr(begin, outcome.output.find(' ', begin) - begin);
+    const size_t steps = losses().size();
+    EXPECT_EQ(path, fmt::format("out/checkpoint-{}", steps));
+    const std::string longer = fmt::format("{} max_steps={} ", kLongRun, steps + 2);
+    const Outcome resumed = mpirun(3, longer + "resume_from_checkpoint=" + path);
+    ASSERT_EQ(resumed.exit_code, 0) << resumed.output;
+    const std::vector<double> measured = losses();
+    const Outcome straight = mpirun(3, longer + "overwrite_output_dir=true");
+    ASSERT_EQ(straight.exit_code, 0) << straight.output;
+    EXPECT_EQ(measured, losses());
+    fs::remove_all(folder_ / "out");
+  }
 }
 
 }  // namespace

@@ -35,7 +35,7 @@ void check(int code, const char* what) {
   char text[MPI_MAX_ERROR_STRING] = {};
   int length = 0;
   MPI_Error_string(code, text, &length);
-  throw CommError(fmt::format("MPI could not {}: {}; start again from the last checkpoint", what,
+  throw CommError(fmt::format("MPI could not {}: {}", what,
                               std::string_view(text, static_cast<size_t>(length))));
 }
 
@@ -238,9 +238,8 @@ class MpiRank : public Communicator {
 
   [[noreturn]] void throw_lost(int peer, const std::string& how) const {
     throw CommError(
-        fmt::format("rank {} {} during the {} that rank {} is in; look at what rank {} said, and "
-                    "start again from the last checkpoint",
-                    peer, how, name_of(kind_), rank(), peer));
+        fmt::format("rank {} {} during the {} that rank {} is in; look at what rank {} said", peer,
+                    how, name_of(kind_), rank(), peer));
   }
 
   struct Request {

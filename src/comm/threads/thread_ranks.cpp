@@ -61,8 +61,7 @@ void ThreadRanks::meet(int rank, const Transfer& transfer, bool shows) {
       changed_.wait_for(lock, timeout_, [&] { return missing() == size() || is_gone(); });
   if (missing() == size()) return;
   throw CommError(fmt::format(
-      "rank {} {} before the {} of {} ranks that rank {} is in; look at what rank {} said, and "
-      "start again from the last checkpoint",
+      "rank {} {} before the {} of {} ranks that rank {} is in; look at what rank {} said",
       missing(),
       came ? "ended"
            : fmt::format("did not answer within {} s",
