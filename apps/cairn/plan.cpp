@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <functional>
 #include <optional>
 
 #include "base/error.h"
@@ -37,12 +38,13 @@ std::vector<std::string> overrides_of(const Options& options) {
   return overrides;
 }
 
-// Of rank 0; the others' accounts are equal.
-Plan make_plan(const Recipe& recipe, bool with_data, const TargetProfile& profile, World world) {
+// Of rank 0; the others' accounts are equal. `tell_of` hears what is odd about the run.
+Plan make_plan(const Recipe& recipe, bool with_data, const TargetProfile& profile, World world,
+               const std::function<void(const PreparedRun&)>& tell_of = {}) {
   const int64_t budget = budget_of(recipe);
   if (with_data) {
     const PreparedRun run = prepare_run(recipe, world);
-    print_remarks(run.remarks);
+    if (tell_of) tell_of(run);
     return plan_run(run, profile, budget, resident_bytes());
   }
   const ModelConfig config = find_model_config(recipe.model.model_name_or_path, recipe.folder);
@@ -64,16 +66,18 @@ int run_plan(const Options& options) {
   const TargetProfile profile =
       with_stored_rates(profile_of(recipe.memory.device, static_cast<int>(recipe.memory.threads)));
   const World world{0, options.world_size};
-  const Plan plan = make_plan(recipe, with_data, profile, world);
-
+  const Plan plan = make_plan(recipe, with_data, profile, world,
+                              [](const PreparedRun& run) { print_remarks(run.remarks); });
+  const auto rehearse_again = [&](const Recipe& changed) {
+    return make_plan(changed, with_data, profile, world);
+  };
   std::optional<Remedy> remedy;
-  if (!plan.fits())
-    remedy = find_remedy(
-        plan, [&](const Recipe& changed) { return make_plan(changed, with_data, profile, world); });
+  if (!plan.fits()) remedy = find_remedy(plan, rehearse_again);
+  const std::optional<LargerBatches> larger = find_larger_batches(plan, rehearse_again);
   if (options.json)
-    fmt::print("{}\n", to_json(plan, remedy).dump(2));
+    fmt::print("{}\n", to_json(plan, remedy, larger).dump(2));
   else
-    fmt::print("{}", to_text(plan, remedy));
+    fmt::print("{}", to_text(plan, remedy, larger));
   return kDone;
 }
 

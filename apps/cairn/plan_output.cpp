@@ -37,7 +37,8 @@ std::string shape_of(const Plan& plan) {
 
 }  // namespace
 
-nlohmann::ordered_json to_json(const Plan& plan, const std::optional<Remedy>& remedy) {
+nlohmann::ordered_json to_json(const Plan& plan, const std::optional<Remedy>& remedy,
+                               const std::optional<LargerBatches>& larger) {
   nlohmann::ordered_json json = plan_json(plan);
   if (remedy) {
     nlohmann::ordered_json candidate = plan_json(remedy->plan);
@@ -45,10 +46,17 @@ nlohmann::ordered_json to_json(const Plan& plan, const std::optional<Remedy>& re
     candidate["cost"] = remedy->cost;
     json["candidates"].push_back(std::move(candidate));
   }
+  if (larger) {
+    nlohmann::ordered_json candidate = plan_json(larger->plan);
+    candidate["keys"] = larger->keys;
+    candidate["cost"] = "memory that is free";
+    json["candidates"].push_back(std::move(candidate));
+  }
   return json;
 }
 
-std::string to_text(const Plan& plan, const std::optional<Remedy>& remedy) {
+std::string to_text(const Plan& plan, const std::optional<Remedy>& remedy,
+                    const std::optional<LargerBatches>& larger) {
   AccountsBeside beside;
   beside.arena_bytes = plan.rehearsal.arena_bytes();
   beside.runtime_bytes = plan.runtime_bytes;
@@ -57,6 +65,13 @@ std::string to_text(const Plan& plan, const std::optional<Remedy>& remedy) {
   for (const std::string& reason : plan.why) text += fmt::format("- {}\n", reason);
   text += fmt::format("- about {:.1f} s a step on '{}': {:.0f} tokens a second\n",
                       plan.rehearsal.step_seconds, "cpu", plan.tokens_per_second());
+  if (larger)
+    text += fmt::format(
+        "\nThe same step in fewer passes over weights fits, rehearsed: {}\n  (it sends, reads and "
+        "writes {} in place of {}; about {:.1f} s a step; needs {})\n",
+        larger->keys, format_bytes(static_cast<int64_t>(moved_bytes(larger->plan))),
+        format_bytes(static_cast<int64_t>(moved_bytes(plan))), larger->plan.rehearsal.step_seconds,
+        format_bytes(larger->plan.needed_bytes()));
   if (remedy)
     text += fmt::format("\nThe cheapest change that fits, rehearsed: {}\n  ({}; needs {})\n",
                         remedy->keys, remedy->cost, format_bytes(remedy->plan.needed_bytes()));

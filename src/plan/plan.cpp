@@ -62,10 +62,12 @@ void explain_sharding(Plan& plan, const TargetProfile& profile) {
       "keeps all weights and gradients, and its share of the optimizer's states",
       "keeps all weights, and its share of gradients and optimizer states",
       "keeps its share of weights, gradients and optimizer states"};
+  const bool streams = plan.spec.model.streams_weights;
   plan.why.push_back(
-      fmt::format("zero_stage: {} on {} ranks: each {}; the accounts are those of "
+      fmt::format("zero_stage: {} on {} ranks: each {}{}; the accounts are those of "
                   "one rank, and all ranks' are equal",
-                  stage, ranks, kept[stage]));
+                  stage, ranks, kept[stage],
+                  streams ? ", and reads frozen blocks from a page file of its own" : ""));
   const double bytes = plan.rehearsal.step_work.link_bytes;
   plan.why.push_back(
       fmt::format("a step sends {} from each rank to the others, {:.1f} s at the {}/s that the "
