@@ -14,6 +14,7 @@ namespace {
 
 struct Options {
   std::string model, output;
+  std::vector<std::string> skipped;
   bool plain = false, overwrite = false;
 };
 
@@ -24,6 +25,7 @@ int run_quantize(const Options& options) {
         fmt::format("{} is the model itself: choose another folder for --output.", options.output));
   QuantSpec quantisation;
   quantisation.nested = !options.plain;
+  quantisation.plain_modules = options.skipped;
   const std::unique_ptr<Backend> backend = open_backend("cpu", 0);
   run_in_arena(*backend, [&](const Exec& exec, bool real) {
     if (real) {
@@ -44,6 +46,9 @@ Command add_quantize(CLI::App& app) {
   app.add_option("--output", options->output, "the folder to write")->required();
   app.add_flag("--no-double-quantization", options->plain,
                "keep absmax values in f32: 0.56 bytes a weight instead of 0.52");
+  app.add_option("--skip", options->skipped,
+                 "modules that stay as they are, such as down_proj,model.layers.0")
+      ->delimiter(',');
   app.add_flag("--overwrite", options->overwrite, "replace the model that the folder holds");
   return [options] { return run_quantize(*options); };
 }

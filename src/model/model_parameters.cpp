@@ -153,9 +153,8 @@ Linear Model::declare_linear(const std::string& module, int64_t out, int64_t in,
 
 bool Model::quantises(const std::string& module) const {
   if (!spec_.quantisation) return false;
-  // A name stands for a module, for all below one, or for the end of a module's name.
   return std::ranges::none_of(spec_.quantisation->plain_modules, [&](const std::string& plain) {
-    return module == plain || module.starts_with(plain + ".") || module.ends_with("." + plain);
+    return names_module(plain, module);
   });
 }
 

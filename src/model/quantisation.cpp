@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "model/model.h"
 
 namespace cairn {
 namespace {
@@ -38,6 +39,27 @@ QuantSpec parse_quantisation(const nlohmann::json& config) {
         "config.json: 'llm_int8_skip_modules' is no list of module names; write one, or null");
   spec.plain_modules = skipped->get<std::vector<std::string>>();
   return spec;
+}
+
+bool names_module(const std::string& name, const std::string& module) {
+  return module == name || module.starts_with(name + ".") || module.ends_with("." + name);
+}
+
+void check_plain_modules(const Model& model, std::string_view key) {
+  if (!model.spec().quantisation) return;
+  constexpr std::string_view kWeight = ".weight";
+  for (const std::string& name : model.spec().quantisation->plain_modules)
+    // The head is never quantised, and may be the embedding.
+    if (name != "lm_head" &&
+        std::ranges::none_of(model.parameters(), [&](const Parameter& parameter) {
+          return parameter.name.ends_with(kWeight) &&
+                 names_module(name,
+                              parameter.name.substr(0, parameter.name.size() - kWeight.size()));
+        }))
+      throw UserError(
+          fmt::format("{}: '{}' is no module of this model; give names such as down_proj, "
+                      "model.layers.0 or model.layers.0.mlp.down_proj",
+                      key, name));
 }
 
 }  // namespace cairn

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "memory/tensor.h"
@@ -15,9 +16,18 @@ namespace cairn {
 struct QuantSpec {
   int64_t block = kNf4Block;               // elements that share one absmax
   bool nested = true;                      // "double quantisation": absmax in 8 bits
-  std::vector<std::string> plain_modules;  // stay as they are, "model.layers.0.mlp.down_proj"
+  std::vector<std::string> plain_modules;  // stay as they are; as names_module has them
   bool operator==(const QuantSpec&) const = default;
 };
+
+// Whether `name` is that of `module`, of one above it, or the end of its name, as transformers
+// reads "llm_int8_skip_modules": "model.layers.0", "down_proj".
+bool names_module(const std::string& name, const std::string& module);
+
+class Model;
+// Throws UserError that names `key` if one of the model's plain_modules names none of its modules:
+// a list that a user wrote. Those of checkpoints name modules of other programs too.
+void check_plain_modules(const Model& model, std::string_view key);
 
 // From "quantization_config" of a config.json. Throws UserError for a method that Cairn does not
 // read.

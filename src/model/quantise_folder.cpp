@@ -103,7 +103,9 @@ nlohmann::json make_quantization_config(const QuantSpec& quantisation) {
           {"bnb_4bit_use_double_quant", quantisation.nested},
           {"bnb_4bit_compute_dtype", kStorageName},
           {"bnb_4bit_quant_storage", "uint8"},
-          {"llm_int8_skip_modules", nullptr},
+          {"llm_int8_skip_modules", quantisation.plain_modules.empty()
+                                        ? nlohmann::json()
+                                        : nlohmann::json(quantisation.plain_modules)},
           {"llm_int8_threshold", 6.0},
           {"llm_int8_enable_fp32_cpu_offload", false},
           {"llm_int8_has_fp16_weight", false}};
@@ -121,6 +123,7 @@ void quantise_folder(const Exec& exec, const ModelFiles& files, const QuantSpec&
   spec.trains = false;
   spec.quantisation = quantisation;
   Model model(spec);
+  check_plain_modules(model, "--skip");
   model.allocate_tables(exec);
   Tensor scratch = exec.make_scratch("read", kReadScratchBytes);
   Tensor piece = exec.make_scratch("piece on host", kReadScratchBytes);

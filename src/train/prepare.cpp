@@ -138,11 +138,14 @@ TrainSpec make_train_spec(const Recipe& recipe, const ModelConfig& config) {
   if (recipe.model.quantization_bit && !config.quantisation) {
     spec.model.quantisation.emplace();
     spec.model.quantisation->nested = recipe.model.double_quantization;
+    spec.model.quantisation->plain_modules = recipe.model.plain_modules;
   }
   if (spec.model.quantisation && !spec.model.lora)
     throw UserError(
         "the model's weights are quantised, so they stay frozen: use finetuning_type: lora, or a "
         "checkpoint in bf16");
+  if (!config.quantisation && !recipe.model.plain_modules.empty())
+    check_plain_modules(Model(spec.model), "llm_int8_skip_modules");
   spec.model.upcast_norms = recipe.model.upcast_layernorm;
   spec.model.attention = attention_kind(recipe.model.flash_attn);
   spec.model.loss_chunk = recipe.memory.loss_chunk;

@@ -62,8 +62,9 @@ struct ModelRecipe {
   QuantizationMethod quantization_method = QuantizationMethod::bnb;
   QuantizationType quantization_type = QuantizationType::nf4;
   bool double_quantization = true;
-  bool upcast_layernorm = false;         // frozen norms in f32
-  std::optional<RopeKind> rope_scaling;  // stretches positions as far as cutoff_len asks
+  std::vector<std::string> plain_modules;  // key "llm_int8_skip_modules": stay as they are
+  bool upcast_layernorm = false;           // frozen norms in f32
+  std::optional<RopeKind> rope_scaling;    // stretches positions as far as cutoff_len asks
   bool operator==(const ModelRecipe&) const = default;
 };
 

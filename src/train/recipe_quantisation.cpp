@@ -31,7 +31,8 @@ std::vector<RecipeKey> quantisation_keys() {
   return {quantization_bit_key(),
           honoured("quantization_method", model, &ModelRecipe::quantization_method),
           honoured("quantization_type", model, &ModelRecipe::quantization_type),
-          honoured("double_quantization", model, &ModelRecipe::double_quantization)};
+          honoured("double_quantization", model, &ModelRecipe::double_quantization),
+          honoured("llm_int8_skip_modules", model, &ModelRecipe::plain_modules)};
 }
 
 }  // namespace cairn

@@ -223,6 +223,8 @@ void note_overridden_keys(Recipe& recipe, const GivenKeys& keys) {
           "max_grad_norm_per_unit", "it belongs to optimizer_in_backward");
   note_if(!recipe.model.quantization_bit && !recipe.model.double_quantization,
           "double_quantization", "it belongs to quantization_bit");
+  note_if(!recipe.model.quantization_bit && !recipe.model.plain_modules.empty(),
+          "llm_int8_skip_modules", "it belongs to quantization_bit");
   // A continued adapter keeps its own shape, even where the recipe names the default.
   for (const char* key : {"lora_rank", "lora_alpha", "lora_target", "lora_dropout", "use_rslora",
                           "additional_target"})

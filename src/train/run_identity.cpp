@@ -20,6 +20,7 @@ constexpr const char* kFixedKeys[] = {"finetuning_type",
                                       "disable_shuffling",
                                       "group_by_length",
                                       "quantization_bit",
+                                      "llm_int8_skip_modules",
                                       "cutoff_len"};
 // Keys that say how the next steps are made, and nothing of what was made before.
 constexpr const char* kChangeableKeys[] = {

@@ -33,6 +33,28 @@ TEST_F(Quantize, training_on_the_folder_is_training_quantised_on_the_way) {
   EXPECT_EQ(read("folder/ledger.json")["predicted"], read("folder/ledger.json")["measured"]);
 }
 
+// The same list in a recipe and in a folder, which names what it left out.
+TEST_F(Quantize, modules_that_are_to_stay_as_they_are_do) {
+  ASSERT_EQ(cairn("quantize --model model --output nf4 --skip down_proj,model.layers.0").exit_code,
+            0);
+  const ModelFiles files = open_model((folder_ / "nf4").string());
+  EXPECT_EQ(find_quantised_modules(*files.weights).size(), 6u);
+  EXPECT_EQ(files.weights->require("model.layers.1.mlp.down_proj.weight").type, FileType::bf16);
+  EXPECT_EQ(files.config["quantization_config"]["llm_int8_skip_modules"],
+            nlohmann::json({"down_proj", "model.layers.0"}));
+  ASSERT_EQ(cairn("train recipe.yaml quantization_bit=4 output_dir=way "
+                  "llm_int8_skip_modules=[down_proj,model.layers.0,lm_head]")
+                .exit_code,
+            0);
+  ASSERT_EQ(cairn("train recipe.yaml model_name_or_path=nf4 output_dir=folder").exit_code, 0);
+  EXPECT_GT(losses("way/trainer_log.jsonl").size(), 2u);
+  EXPECT_EQ(losses("way/trainer_log.jsonl"), losses("folder/trainer_log.jsonl"));
+  expect_refused("train recipe.yaml quantization_bit=4 llm_int8_skip_modules=[downproj]", 2,
+                 "'downproj' is no module of this model");
+  expect_refused("quantize --model model --output other --skip downproj", 2,
+                 "'downproj' is no module of this model");
+}
+
 // The keys that Hugging Face's trainer has for a run short of memory.
 TEST_F(Quantize, a_json_recipe_of_hugging_face_keys_runs) {
   write_file(folder_ / "hf.json",
