@@ -55,8 +55,14 @@ void RunCheckpoints::note_saved(int64_t step) {
 }
 
 std::string RunCheckpoints::latest_words() const {
-  return latest_.empty() ? std::string("there is no checkpoint yet")
-                         : fmt::format("the last whole checkpoint is {}", latest_);
+  std::string path = latest_;
+  // The first rank may have put a later one in its place, and ended before it could say so.
+  if (!path.empty() && !std::filesystem::exists(path)) {
+    const std::vector<CheckpointPath> left = list_checkpoints(output_.output_dir);
+    path = left.empty() ? "" : left.back().path;
+  }
+  return path.empty() ? std::string("there is no checkpoint yet")
+                      : fmt::format("the last whole checkpoint is {}", path);
 }
 
 }  // namespace cairn

@@ -21,13 +21,13 @@ inline std::vector<std::string> log_of(const std::filesystem::path& path) {
   std::vector<std::string> lines;
   std::ifstream in(path);
   for (std::string line; std::getline(in, line);) {
-    nlohmann::json json = nlohmann::json::parse(line, nullptr, false);
-    if (json.is_discarded()) {
+    nlohmann::json record = nlohmann::json::parse(line, nullptr, false);
+    if (record.is_discarded()) {
       lines.push_back("not JSON: " + line);
       continue;
     }
-    for (const char* key : {"elapsed_time", "remaining_time", "throughput"}) json.erase(key);
-    lines.push_back(json.dump());
+    for (const char* key : {"elapsed_time", "remaining_time", "throughput"}) record.erase(key);
+    lines.push_back(record.dump());
   }
   return lines;
 }
@@ -47,7 +47,12 @@ inline std::vector<std::string> checkpoints_in(const std::filesystem::path& fold
 
 // What of a checkpoint decides how a run goes on, every byte of it.
 inline std::string state_of(const std::filesystem::path& checkpoint) {
-  std::string text = text_of(checkpoint / "states-00001-of-00001.safetensors");
+  std::vector<std::filesystem::path> states;
+  for (const auto& entry : std::filesystem::directory_iterator(checkpoint))
+    if (entry.path().filename().string().starts_with("states-")) states.push_back(entry.path());
+  std::sort(states.begin(), states.end());
+  std::string text;
+  for (const std::filesystem::path& file : states) text += text_of(file);
   for (const std::string& line : log_of(checkpoint / "trainer_log.jsonl")) text += line + "\n";
   text += text_of(checkpoint / "progress.json");
   nlohmann::json state =

@@ -1,61 +1,9 @@
 // The program on many ranks: planned in one process, and run under mpirun.
-#include <fmt/format.h>
-#include <gtest/gtest.h>
-#include <signal.h>
-
-#include <chrono>
-#include <cmath>
-#include <thread>
-
-#include "cli/small_program.h"
+#include "cli/ranks.h"
 #include "support/tolerance.h"
 
 namespace cairn::test {
 namespace {
-
-#define SKIP_WITHOUT_MPI()                    \
-  if (std::string(CAIRN_TEST_MPIRUN).empty()) \
-  GTEST_SKIP() << "MPI is not built here: install-dependencies mpi, then configure again"
-
-class Ranks : public Program {
- protected:
-  // What a process may hold beyond its plan: MPI's buffers for messages grow with use.
-  static constexpr int64_t kRankSlack = 16 << 20;
-  // In f32, so that only the order of sums differs.
-  static constexpr const char* kRecipe = "train recipe.yaml bf16=false max_steps=4 logging_steps=1";
-
-  Outcome mpirun(int ranks, const std::string& arguments) const {
-    return run_command(folder_.string(), launch(ranks) + CAIRN_PROGRAM + " " + arguments);
-  }
-  static std::string launch(int ranks) {
-    return fmt::format("OMP_WAIT_POLICY=passive '{}' --allow-run-as-root --oversubscribe -n {} ",
-                       CAIRN_TEST_MPIRUN, ranks);
-  }
-  std::vector<double> losses() const {
-    std::vector<double> losses;
-    std::ifstream in(folder_ / "out/trainer_log.jsonl");
-    for (std::string line; std::getline(in, line);)
-      if (const auto json = nlohmann::json::parse(line); json.contains("loss"))
-        losses.push_back(json["loss"]);
-    return losses;
-  }
-  static double distance(const std::vector<float>& a, const std::vector<float>& b) {
-    double sum = 0;
-    for (size_t i = 0; i < a.size(); ++i) sum += std::pow(double{a[i]} - b[i], 2);
-    return std::sqrt(sum);
-  }
-  std::vector<float> tensor(const std::string& file, const std::string& name) const {
-    const SafetensorsFile source((folder_ / file).string());
-    const TensorInfo& info = source.require(name);
-    std::vector<float> values(static_cast<size_t>(info.shape.elements()));
-    std::vector<std::byte> scratch(kReadScratchBytes);
-    source.read(
-        info,
-        View(reinterpret_cast<std::byte*>(values.data()), DType::f32, {info.shape.elements()}),
-        scratch);
-    return values;
-  }
-};
 
 // 7.5 billion parameters in the mixed mode on 64 ranks: the figure of the paper.
 TEST_F(Ranks, plan_of_64_has_the_model_states_of_the_paper) {
@@ -242,105 +190,6 @@ TEST_F(Ranks, a_checkpoint_of_four_resumes_on_any_number_at_another_stage) {
     // On the same ranks, to the bit.
     const bool same_bits = tensor("out/adapter_model.safetensors", pair) == trained;
     EXPECT_TRUE(same_bits || way.ranks != 4);
-  }
-}
-
-// Starts a long run on three ranks, does something to rank 1 once a checkpoint is there, and waits
-// for the end.
-class SignalledRanks : public Ranks {
- protected:
-  static constexpr const char* kLongRun =
-      "train recipe.yaml bf16=false max_steps=1000000 save_strategy=steps save_steps=2000000 "
-      "logging_steps=1 eval_strategy=no per_device_train_batch_size=1 zero_stage=3 "
-      "zero_persistence_threshold=0 ddp_timeout=2 ";
-
-  Outcome run_and_signal_rank_1(int signal, const std::string& keys = "") {
-    Outcome outcome;
-    std::thread job([&] { outcome = mpirun(3, kLongRun + keys); });
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-    while (losses_so_far() < 4 && std::chrono::steady_clock::now() < deadline)
-      std::this_thread::sleep_for(std::chrono::milliseconds(50));
-    const int process = find_rank(1);
-    EXPECT_GT(process, 0) << "rank 1 must be there";
-    if (process > 0) kill(process, signal);
-    job.join();
-    return outcome;
-  }
-
- private:
-  size_t losses_so_far() const {
-    std::ifstream in(folder_ / "out/trainer_log.jsonl");
-    size_t lines = 0;
-    for (std::string line; std::getline(in, line);) ++lines;
-    return lines;
-  }
-  // The process of that rank in this test's folder; 0 if there is none.
-  int find_rank(int rank) const {
-    const std::string wanted = fmt::format("OMPI_COMM_WORLD_RANK={}", rank);
-    for (const auto& entry : fs::directory_iterator("/proc")) {
-      const std::string name = entry.path().filename();
-      if (name.find_first_not_of("0123456789") != std::string::npos) continue;
-      std::error_code ignored;
-      if (fs::read_symlink(entry.path() / "cwd", ignored) != fs::canonical(folder_)) continue;
-      if (fs::read_symlink(entry.path() / "exe", ignored) != fs::canonical(CAIRN_PROGRAM)) continue;
-      std::ifstream in(entry.path() / "environ", std::ios::binary);
-      for (std::string variable; std::getline(in, variable, '\0');)
-        if (variable == wanted) return std::stoi(name);
-    }
-    return 0;
-  }
-};
-
-TEST_F(SignalledRanks, one_that_stalls_ends_the_job_with_its_name_after_the_timeout) {
-  SKIP_WITHOUT_MPI();
-  const Outcome outcome = run_and_signal_rank_1(SIGSTOP);
-  EXPECT_EQ(outcome.exit_code, 5) << outcome.output;
-  EXPECT_NE(outcome.output.find("rank 1 did not answer within ddp_timeout, 2 s"), std::string::npos)
-      << outcome.output;
-  EXPECT_NE(outcome.output.find("there is no checkpoint yet"), std::string::npos) << outcome.output;
-}
-
-// The exit code is the launcher's, which saw the process end as well.
-TEST_F(SignalledRanks, one_that_is_killed_ends_the_job_with_its_name_and_the_checkpoint) {
-  SKIP_WITHOUT_MPI();
-  const Outcome outcome = run_and_signal_rank_1(SIGKILL, "save_steps=2 save_total_limit=1");
-  EXPECT_NE(outcome.exit_code, 0) << outcome.output;
-  const size_t at = outcome.output.find("rank 1 ended during the ");
-  ASSERT_NE(at, std::string::npos) << outcome.output;
-  const std::string words = "the last whole checkpoint is ";
-  const size_t named = outcome.output.find(words, at);
-  ASSERT_NE(named, std::string::npos) << outcome.output;
-  const size_t begin = named + words.size();
-  const std::string path = outcome.output.substr(begin, outcome.output.find('\n', begin) - begin);
-  EXPECT_TRUE(exists(path + "/states-00003-of-00003.safetensors")) << path;
-}
-
-// Each of the ways in which a launcher hands one on: all ranks stop after the same step, save it,
-// and go on from it as if nothing had been.
-TEST_F(SignalledRanks, stop_together_with_a_checkpoint) {
-  SKIP_WITHOUT_MPI();
-  for (const int signal : {SIGTERM, SIGUSR1}) {
-    SCOPED_TRACE(signal);
-    const Outcome outcome = run_and_signal_rank_1(signal);
-    EXPECT_EQ(outcome.exit_code, 75) << outcome.output;
-    const std::string words = "resume_from_checkpoint=";
-    const size_t at = outcome.output.find(words);
-    ASSERT_NE(at, std::string::npos) << outcome.output;
-    EXPECT_EQ(outcome.output.find("stopped by a signal"),
-              outcome.output.rfind("stopped by a signal"))
-        << "rank 0 alone says so";
-    const size_t begin = at + words.size();
-    const std::string path = outcome.output.substr(begin, outcome.output.find(' ', begin) - begin);
-    const size_t steps = losses().size();
-    EXPECT_EQ(path, fmt::format("out/checkpoint-{}", steps));
-    const std::string longer = fmt::format("{} max_steps={} ", kLongRun, steps + 2);
-    const Outcome resumed = mpirun(3, longer + "resume_from_checkpoint=" + path);
-    ASSERT_EQ(resumed.exit_code, 0) << resumed.output;
-    const std::vector<double> measured = losses();
-    const Outcome straight = mpirun(3, longer + "overwrite_output_dir=true");
-    ASSERT_EQ(straight.exit_code, 0) << straight.output;
-    EXPECT_EQ(measured, losses());
-    fs::remove_all(folder_ / "out");
   }
 }
 
