@@ -39,73 +39,89 @@ TEST_F(Ranks, a_stage_on_one_rank_is_said_to_split_nothing) {
   EXPECT_NE(outcome.output.find("splits nothing"), std::string::npos) << outcome.output;
 }
 
-// Adapter and whole model, quantised and not, on two to four ranks at every stage.
-TEST_F(Ranks, train_under_mpirun_to_what_one_process_trains) {
-  SKIP_WITHOUT_MPI();
-  struct Case {
-    const char* keys;
-    int ranks, stage, batch;
-    const char* tensor;
-    const char* file;
+// One run of the program on several ranks beside one process that takes their batches together.
+class SharedTraining : public Ranks {
+ protected:
+  struct Way {
+    std::string keys;
+    int ranks = 2, stage = 0, batch = 1;  // rows of a rank
+    bool full() const { return keys.find("finetuning_type=full") != std::string::npos; }
   };
-  const std::string pair = "base_model.model.model.layers.1.mlp.down_proj.lora_B.weight";
-  const std::string weight = "model.layers.1.mlp.down_proj.weight";
-  for (const Case& test :
-       {Case{"", 2, 0, 2, pair.c_str(), "out/adapter_model.safetensors"},
-        Case{"", 4, 3, 1, pair.c_str(), "out/adapter_model.safetensors"},
-        Case{"quantization_bit=4", 2, 3, 2, pair.c_str(), "out/adapter_model.safetensors"},
-        Case{"quantization_bit=4 weights_place=paged", 2, 3, 2, pair.c_str(),
-             "out/adapter_model.safetensors"},
-        Case{"finetuning_type=full learning_rate=1e-3", 3, 1, 2, weight.c_str(),
-             "out/model.safetensors"},
-        Case{"finetuning_type=full learning_rate=1e-3 gradient_accumulation_steps=2", 2, 2, 2,
-             weight.c_str(), "out/model.safetensors"},
-        Case{"finetuning_type=full learning_rate=1e-3 packing=true cutoff_len=128", 2, 3, 2,
-             weight.c_str(), "out/model.safetensors"}}) {
-    SCOPED_TRACE(fmt::format("{} on {} ranks, stage {}", test.keys, test.ranks, test.stage));
-    const std::string keys = fmt::format("{} {} adam_epsilon=1", kRecipe, test.keys);
+
+  void expect_what_one_process_trains(const Way& way) const {
+    SCOPED_TRACE(fmt::format("{} on {} ranks, stage {}", way.keys, way.ranks, way.stage));
+    const std::string keys = fmt::format("{} {} adam_epsilon=1", kRecipe, way.keys);
     const Outcome alone =
-        cairn(fmt::format("{} per_device_train_batch_size={}", keys, test.ranks * test.batch));
+        cairn(fmt::format("{} per_device_train_batch_size={}", keys, way.ranks * way.batch));
     ASSERT_EQ(alone.exit_code, 0) << alone.output;
     const std::vector<double> expected = losses();
-    const std::vector<float> trained = tensor(test.file, test.tensor);
+    const std::vector<float> trained = trained_by(way);
     // A pair's B starts at zero.
-    const std::vector<float> before = std::string(test.file) == "out/model.safetensors"
-                                          ? tensor("model/model.safetensors", test.tensor)
-                                          : std::vector<float>(trained.size(), 0.0f);
+    const std::vector<float> before = way.full() ? tensor("model/model.safetensors", kWeight)
+                                                 : std::vector<float>(trained.size(), 0.0f);
     const Outcome shared =
-        mpirun(test.ranks, fmt::format("{} per_device_train_batch_size={} zero_stage={} "
-                                       "zero_persistence_threshold=0",
-                                       keys, test.batch, test.stage));
+        mpirun(way.ranks, fmt::format("{} per_device_train_batch_size={} zero_stage={} "
+                                      "zero_persistence_threshold=0",
+                                      keys, way.batch, way.stage));
     ASSERT_EQ(shared.exit_code, 0) << shared.output;
     const std::vector<double> measured = losses();
     const double relative = 100 * tolerance(DType::f32, 256 * kVocab);
     ASSERT_EQ(measured.size(), expected.size());
     for (size_t step = 0; step < expected.size(); ++step)
       EXPECT_NEAR(measured[step], expected[step], relative * expected[step]) << "step " << step;
-    const std::vector<float> other = tensor(test.file, test.tensor);
     const double size = distance(trained, std::vector<float>(trained.size(), 0.0f));
     EXPECT_GT(distance(trained, before), 0);
-    EXPECT_LE(distance(trained, other),
+    EXPECT_LE(distance(trained, trained_by(way)),
               relative * distance(trained, before) + 10 * unit_roundoff(DType::f32) * size);
+    expect_ledgers_of(way.ranks);
+    // Rank 0 alone speaks.
+    EXPECT_EQ(shared.output.find("wrote out"), shared.output.rfind("wrote out")) << shared.output;
+  }
 
+ private:
+  static constexpr const char* kWeight = "model.layers.1.mlp.down_proj.weight";
+
+  std::vector<float> trained_by(const Way& way) const {
+    return way.full() ? tensor("out/model.safetensors", kWeight)
+                      : tensor("out/adapter_model.safetensors",
+                               "base_model.model.model.layers.1.mlp.down_proj.lora_B.weight");
+  }
+  // Each rank's is the planned one, and its process holds what the plan says, and MPI.
+  void expect_ledgers_of(int ranks) const {
     const nlohmann::json first = read("out/ledger.json");
-    EXPECT_EQ(first["predicted"], first["measured"]);
-    ASSERT_EQ(first["peak_bytes_of_ranks"].size(), static_cast<size_t>(test.ranks));
-    for (int rank = 1; rank < test.ranks; ++rank) {
-      const nlohmann::json ledger = read(fmt::format("out/ledger.rank{}.json", rank));
+    ASSERT_EQ(first["peak_bytes_of_ranks"].size(), static_cast<size_t>(ranks));
+    for (int rank = 0; rank < ranks; ++rank) {
+      const nlohmann::json ledger =
+          rank == 0 ? first : read(fmt::format("out/ledger.rank{}.json", rank));
       EXPECT_EQ(ledger["predicted"], ledger["measured"]);
-      // A process of a rank holds what its plan says, and MPI.
+      EXPECT_EQ(first["peak_bytes_of_ranks"][static_cast<size_t>(rank)],
+                ledger["measured"]["peak_bytes"]);
       EXPECT_LE(ledger["process_peak_rss_bytes"], ledger["arena_bytes"].get<int64_t>() +
                                                       ledger["runtime_bytes"].get<int64_t>() +
                                                       kRankSlack);
-      EXPECT_EQ(first["peak_bytes_of_ranks"][static_cast<size_t>(rank)],
-                ledger["measured"]["peak_bytes"]);
     }
-    // Rank 0 alone speaks.
-    const std::string& output = shared.output;
-    EXPECT_EQ(output.find("wrote out"), output.rfind("wrote out")) << output;
   }
+};
+
+// Every stage on every number of ranks; each method, and accumulation, at every stage and number.
+TEST_F(SharedTraining, under_mpirun_is_what_one_process_trains) {
+  SKIP_WITHOUT_MPI();
+  constexpr const char* methods[] = {"", "quantization_bit=4",
+                                     "finetuning_type=full learning_rate=1e-3"};
+  for (int ranks = 2; ranks <= 4; ++ranks)
+    for (int stage = 0; stage <= 3; ++stage) {
+      const auto turn = static_cast<size_t>(ranks + stage);
+      std::string keys = methods[turn % 3];
+      if (turn % 2 == 0) keys += " gradient_accumulation_steps=4";
+      expect_what_one_process_trains({keys, ranks, stage, 1});
+    }
+}
+
+TEST_F(SharedTraining, holds_for_packed_rows_and_streamed_weights) {
+  SKIP_WITHOUT_MPI();
+  expect_what_one_process_trains(
+      {"finetuning_type=full learning_rate=1e-3 packing=true cutoff_len=128", 2, 3, 2});
+  expect_what_one_process_trains({"quantization_bit=4 weights_place=paged", 2, 3, 2});
 }
 
 // Shares are cut between the blocks of 8-bit states: every stage has the bits of stage 0, and one

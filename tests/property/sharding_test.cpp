@@ -107,14 +107,24 @@ double norm_of_difference(const std::vector<float>& a, const std::vector<float>&
   return std::sqrt(sum);
 }
 
+enum class Method { lora, qlora, full };
+
+Method method_of(const SmallRun& run) {
+  if (!run.spec.model.lora) return Method::full;
+  return run.spec.model.quantisation ? Method::qlora : Method::lora;
+}
+
 // AdamW whose step is smooth in the gradient, so that the order of sums moves it as little.
-SmallRun make_smooth_run(uint64_t seed, int64_t accumulation) {
+SmallRun make_smooth_run(Method method, int64_t accumulation) {
+  uint64_t seed = 0;
+  while (method_of(make_run(seed)) != method) ++seed;
   SmallRun run = make_run(seed);
   run.spec.model.activation = run.spec.model.frozen_storage = DType::f32;
   run.spec.model.precision = TrainedPrecision::f32;
   run.spec.optimizer.rule = OptimizerRule::adamw;
   run.spec.optimizer.coding = StateCoding::f32;
   run.spec.optimizer.epsilon = 1;
+  run.spec.sharding.persistence_threshold = 0;
   run.accumulation = accumulation;
   for (size_t step = 0; step < run.steps.size(); ++step)
     run.steps[step] =
@@ -123,42 +133,57 @@ SmallRun make_smooth_run(uint64_t seed, int64_t accumulation) {
   return run;
 }
 
-// Full, LoRA and QLoRA: the seeds draw them.
-TEST(ShardedTraining, is_what_one_process_trains) {
-  const auto backend = open_backend("cpu", 1);
-  for (uint64_t seed = 0; seed < 8; ++seed)
-    for (const int64_t accumulation : {1, 4}) {
-      const SmallRun run = make_smooth_run(seed, accumulation);
-      SmallRun untrained = run;
-      untrained.steps.clear();
-      const RunResult before = run_small(untrained, *backend);
-      const RunResult alone = run_small(run, *backend);
-      const double relative =
-          100 * tolerance(DType::f32, run.spec.capacity.tokens * run.spec.model.config.vocab);
-      const int ranks = 1 + static_cast<int>(seed) % 4, stage = static_cast<int>(seed / 2) % 4;
-      SCOPED_TRACE("seed " + std::to_string(seed) + ", " + std::to_string(ranks) +
-                   " ranks, stage " + std::to_string(stage));
-      const std::vector<RunResult> shared = train(run, stage, ranks);
-      for (size_t step = 0; step < alone.outcomes.size(); ++step) {
-        EXPECT_NEAR(shared[0].outcomes[step].loss, alone.outcomes[step].loss,
-                    relative * alone.outcomes[step].loss);
-        EXPECT_EQ(shared[0].outcomes[step].labelled_tokens, alone.outcomes[step].labelled_tokens);
-      }
-      for (size_t e = 0; e < alone.eval_losses.size(); ++e) {
-        double sum = 0;
-        for (const RunResult& result : shared) sum += result.eval_losses[e];
-        EXPECT_NEAR(sum, alone.eval_losses[e], relative * alone.eval_losses[e]);
-      }
-      for (size_t p = 0; p < alone.trained.size(); ++p) {
-        const double moved = norm_of_difference(alone.trained[p], before.trained[p]);
-        double size = 0;
-        for (const float value : alone.trained[p]) size += double{value} * value;
-        EXPECT_LE(norm_of_difference(whole_of(shared, p), alone.trained[p]),
-                  relative * moved + 4 * unit_roundoff(DType::f32) * std::sqrt(size))
-            << "trained parameter " << p;
-      }
-    }
+// `shared` is what the ranks of one run came to.
+void expect_same_within_order(const SmallRun& run, const RunResult& before, const RunResult& alone,
+                              const std::vector<RunResult>& shared) {
+  const double relative =
+      100 * tolerance(DType::f32, run.spec.capacity.tokens * run.spec.model.config.vocab);
+  for (size_t step = 0; step < alone.outcomes.size(); ++step) {
+    EXPECT_NEAR(shared[0].outcomes[step].loss, alone.outcomes[step].loss,
+                relative * alone.outcomes[step].loss);
+    EXPECT_EQ(shared[0].outcomes[step].labelled_tokens, alone.outcomes[step].labelled_tokens);
+  }
+  for (size_t e = 0; e < alone.eval_losses.size(); ++e) {
+    double sum = 0;
+    for (const RunResult& result : shared) sum += result.eval_losses[e];
+    EXPECT_NEAR(sum, alone.eval_losses[e], relative * alone.eval_losses[e]);
+  }
+  for (size_t p = 0; p < alone.trained.size(); ++p) {
+    const double moved = norm_of_difference(alone.trained[p], before.trained[p]);
+    double size = 0;
+    for (const float value : alone.trained[p]) size += double{value} * value;
+    EXPECT_LE(norm_of_difference(whole_of(shared, p), alone.trained[p]),
+              relative * moved + 4 * unit_roundoff(DType::f32) * std::sqrt(size))
+        << "trained parameter " << p;
+  }
 }
+
+class ShardedTraining : public ::testing::TestWithParam<Method> {};
+
+TEST_P(ShardedTraining, is_what_one_process_trains_at_every_stage_on_any_number_of_ranks) {
+  const auto backend = open_backend("cpu", 1);
+  for (const int64_t accumulation : {1, 4}) {
+    const SmallRun run = make_smooth_run(GetParam(), accumulation);
+    SmallRun untrained = run;
+    untrained.steps.clear();
+    const RunResult before = run_small(untrained, *backend);
+    const RunResult alone = run_small(run, *backend);
+    for (int ranks = 1; ranks <= 4; ++ranks)
+      for (int stage = 0; stage <= 3; ++stage) {
+        SCOPED_TRACE(std::to_string(ranks) + " ranks, stage " + std::to_string(stage) + ", " +
+                     std::to_string(accumulation) + " micro-batches");
+        expect_same_within_order(run, before, alone, train(run, stage, ranks));
+      }
+  }
+}
+
+std::string name_of(const ::testing::TestParamInfo<Method>& info) {
+  constexpr const char* names[] = {"lora", "qlora", "full"};
+  return names[static_cast<size_t>(info.param)];
+}
+INSTANTIATE_TEST_SUITE_P(methods, ShardedTraining,
+                         ::testing::Values(Method::lora, Method::qlora, Method::full),
+                         [](const auto& of) { return name_of(of); });
 
 }  // namespace
 }  // namespace cairn::test
