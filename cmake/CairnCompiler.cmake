@@ -21,7 +21,9 @@ if(CAIRN_SANITIZE)
                                                   -fno-sanitize-recover=all -fno-omit-frame-pointer)
   target_link_options(cairn_compiler INTERFACE -fsanitize=${CAIRN_SANITIZE})
   # GCC sees uninitialised values in the code that a sanitizer itself adds.
-  target_compile_options(cairn_compiler INTERFACE -Wno-maybe-uninitialized)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    target_compile_options(cairn_compiler INTERFACE -Wno-maybe-uninitialized)
+  endif()
 endif()
 
 find_program(CCACHE ccache)

@@ -83,7 +83,7 @@ GivenKeys members_of(const YAML::Node& node, std::string_view origin, const std:
                                   place_of(entry.first.Mark(), origin)));
     const std::string& key = entry.first.Scalar();
     if (!seen.insert(key).second) refuse_twice(prefix + key, place_of(entry.first.Mark(), origin));
-    keys.emplace_back(key, given_of(entry.second, origin, prefix + key, depth));
+    keys.push_back({key, given_of(entry.second, origin, prefix + key, depth)});
   }
   return keys;
 }
@@ -138,7 +138,7 @@ Given given_of(const nlohmann::ordered_json& value, std::string_view origin) {
   if (value.is_object()) {
     given.kind = Given::Kind::mapping;
     for (const auto& [key, member] : value.items())
-      given.members.emplace_back(key, given_of(member, origin));
+      given.members.push_back({key, given_of(member, origin)});
   } else if (value.is_array()) {
     given.kind = Given::Kind::sequence;
     for (const auto& item : value) given.items.push_back(given_of(item, origin));
@@ -151,9 +151,10 @@ Given given_of(const nlohmann::ordered_json& value, std::string_view origin) {
 
 Given& member_for(GivenKeys& keys, const std::string& key) {
   const auto found =
-      std::find_if(keys.begin(), keys.end(), [&](const auto& entry) { return entry.first == key; });
-  if (found != keys.end()) return found->second;
-  return keys.emplace_back(key, Given{}).second;
+      std::find_if(keys.begin(), keys.end(), [&](const auto& entry) { return entry.name == key; });
+  if (found != keys.end()) return found->value;
+  keys.push_back({key, Given{}});
+  return keys.back().value;
 }
 
 }  // namespace

@@ -10,24 +10,30 @@
 
 namespace cairn {
 
+struct GivenKey;
+using GivenKeys = std::vector<GivenKey>;
+
 struct Given {
   enum class Kind : uint8_t { null, scalar, sequence, mapping };
   Kind kind = Kind::null;
-  std::string text;                                    // of a scalar
-  std::vector<Given> items;                            // of a sequence
-  std::vector<std::pair<std::string, Given>> members;  // of a mapping
-  std::string where;                                   // "my.yaml, line 3"; empty: not known
+  std::string text;          // of a scalar
+  std::vector<Given> items;  // of a sequence
+  GivenKeys members;         // of a mapping
+  std::string where;         // "my.yaml, line 3"; empty: not known
 
   bool is_null() const { return kind == Kind::null; }
   bool is_scalar() const { return kind == Kind::scalar; }
+};
+
+struct GivenKey {
+  std::string name;
+  Given value;
 };
 
 // As an error message shows it: "'abc'", "a list", "a mapping", "null".
 std::string shown(const Given& given);
 // " (my.yaml, line 3)", or nothing.
 std::string shown_place(const Given& given);
-
-using GivenKeys = std::vector<std::pair<std::string, Given>>;
 
 // Throw UserError if the text is not one mapping, or gives a key twice at any depth.
 GivenKeys parse_yaml_keys(std::string_view text, std::string_view origin);
