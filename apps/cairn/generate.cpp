@@ -112,8 +112,7 @@ int run_generate(const Options& options) {
     throw OutOfBudget("generation needs more memory than there is; ask for fewer new tokens",
                       rehearsal.snapshot, rehearsal.arena_bytes());
   std::unique_ptr<TensorSource> adapter;
-  if (!options.adapter.empty())
-    adapter = std::make_unique<SafetensorsFile>(options.adapter + "/adapter_model.safetensors");
+  if (!options.adapter.empty()) adapter = open_adapter_weights(options.adapter);
 
   Ledger ledger;
   Arena arena(backend->device(), ledger, rehearsal.layout);

@@ -18,6 +18,9 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
+// The draws are kept, 8 bytes each.
+constexpr int64_t kMostDrawnRows = int64_t{1} << 26;
+
 std::vector<std::string> split_list(const std::string& names) {
   std::vector<std::string> list;
   size_t begin = 0;
@@ -186,9 +189,9 @@ DatasetEntry entry_from(const std::string& name, const json& description, const 
   }
   const json& num_samples = field_of(description, "num_samples", where);
   if (!num_samples.is_null()) {
-    if (!num_samples.is_number_unsigned() || num_samples == 0)
-      throw UserError(fmt::format("{}: num_samples should be a whole number above 0, got {}", where,
-                                  num_samples.dump()));
+    if (!num_samples.is_number_unsigned() || num_samples == 0 || num_samples > kMostDrawnRows)
+      throw UserError(fmt::format("{}: num_samples should be a whole number from 1 to {}, got {}",
+                                  where, kMostDrawnRows, num_samples.dump()));
     entry.num_samples = num_samples.get<int64_t>();
   }
   return entry;
@@ -202,6 +205,9 @@ DatasetEntry entry_from(const std::string& name, const json& description, const 
         name, path.string()));
   std::vector<std::string> known;
   for (const auto& [key, entry] : info.items()) known.push_back(key);
+  if (known.empty())
+    throw UserError(fmt::format("the data set \"{}\" is no file, and {} names no data set at all",
+                                name, path.string()));
   throw UserError(
       fmt::format("the data set \"{}\" is neither in {} nor a file; the nearest names there are {}",
                   name, path.string(), fmt::join(nearest_names(name, known), ", ")));

@@ -42,7 +42,7 @@ int32_t id_from(const json& value, std::string_view where) {
   const int64_t id = value.is_number_integer() ? value.get<int64_t>() : -1;
   if (id < 0 || id > kLargest)
     throw DamagedFile(fmt::format("{}: an id should be a whole number from 0 to {}, got {}", where,
-                                  kLargest, value.dump()));
+                                  kLargest, value.is_discarded() ? "a word" : value.dump()));
   return static_cast<int32_t>(id);
 }
 

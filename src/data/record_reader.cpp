@@ -7,6 +7,8 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/json.h"
+#include "data/record_kind.h"
+#include "files/input_file.h"
 
 namespace cairn {
 namespace {
@@ -19,37 +21,25 @@ bool is_blank(int c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
 
 bool all_blank(std::string_view text) { return std::all_of(text.begin(), text.end(), is_blank); }
 
-// The reason in nlohmann's message, without its own position, which counts from the record.
+// The reason in nlohmann's message, without its own position, which counts from the record, and
+// without the text that it read if that is long.
 std::string reason_of(const json::parse_error& error) {
+  constexpr size_t kMostShown = 80;
   std::string text = error.what();
   const size_t colon = text.find(": ");
-  return colon == text.npos ? text : text.substr(colon + 2);
-}
-
-// Files that people put where text belongs.
-void refuse_other_kinds(std::string_view start, const std::filesystem::path& path) {
-  const auto refuse = [&](const char* kind) {
-    throw UserError(fmt::format(
-        "{} is {}, not JSON text; wanted a .json array of records or a .jsonl file with one record "
-        "a line",
-        path.string(), kind));
-  };
-  if (start.starts_with("PAR1")) refuse("a parquet file");
-  if (start.starts_with("\x1F\x8B")) refuse("a gzip archive");
-  if (start.starts_with("PK\x03\x04")) refuse("a zip archive");
-  if (start.starts_with("version https://git-lfs")) refuse("a git LFS pointer");
-  if (start.starts_with("\xFF\xFE") || start.starts_with("\xFE\xFF")) refuse("UTF-16 text");
+  if (colon != text.npos) text.erase(0, colon + 2);
+  const size_t read = text.find("; last read: ");
+  if (read != text.npos && text.size() - read > kMostShown) text.erase(read);
+  return text;
 }
 
 }  // namespace
 
 RecordReader::RecordReader(std::filesystem::path path) : path_(std::move(path)) {
+  require_regular_file(path_.string());
   stream_.open(path_, std::ios::binary);
-  if (!stream_)
-    throw UserError(
-        fmt::format("{} cannot be opened; check that it is there and may be read", path_.string()));
   fill();
-  refuse_other_kinds(buffer_, path_);
+  refuse_other_kinds(path_, buffer_);
   if (buffer_.starts_with("\xEF\xBB\xBF")) position_ = 3;
   detect_layout();
 }

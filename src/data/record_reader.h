@@ -21,7 +21,7 @@ struct Record {
 
 class RecordReader {
  public:
-  static constexpr int64_t kLargestRecord = int64_t{1} << 30;  // bytes
+  static constexpr int64_t kLargestRecord = int64_t{64} << 20;  // bytes
 
   // Throws UserError when the file cannot be opened or is of another kind (parquet, git LFS
   // pointer).

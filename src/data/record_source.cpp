@@ -7,7 +7,9 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
+#include "data/record_kind.h"
 #include "data/utf8.h"
+#include "files/input_file.h"
 
 namespace cairn {
 namespace {
@@ -28,21 +30,15 @@ class JsonRecords : public RecordSource {
 // before it left out.
 class TextFile {
  public:
-  explicit TextFile(std::filesystem::path path)
-      : path_(std::move(path)), stream_(path_, std::ios::binary) {
-    if (!stream_ || std::filesystem::is_directory(path_))
-      throw UserError(fmt::format("{} cannot be opened; check that it is there and may be read",
-                                  path_.string()));
-    char mark[3] = {};
-    stream_.read(mark, 3);
-    const std::string_view start(mark, static_cast<size_t>(stream_.gcount()));
-    if (start.starts_with("PAR") || start.starts_with("PK\x03") || start.starts_with("\x1F\x8B"))
-      throw UserError(fmt::format("{} is a packed or binary file, not text; unpack or convert it",
-                                  path_.string()));
-    if (start != "\xEF\xBB\xBF") {
-      stream_.clear();
-      stream_.seekg(0);
-    }
+  explicit TextFile(std::filesystem::path path) : path_(std::move(path)) {
+    require_regular_file(path_.string());
+    stream_.open(path_, std::ios::binary);
+    char head[512] = {};
+    stream_.read(head, sizeof(head));
+    const std::string_view start(head, static_cast<size_t>(stream_.gcount()));
+    refuse_bytes(path_, start);
+    stream_.clear();
+    stream_.seekg(start.starts_with("\xEF\xBB\xBF") ? 3 : 0);
   }
 
   // -1 at the end.
@@ -67,8 +63,11 @@ class TextFile {
   std::ifstream stream_;
 };
 
-json text_value(const std::string& text) {
-  return is_valid_utf8(text) ? json(text) : json(replace_invalid_utf8(text));
+json text_value(const std::string& text, const TextFile& file, int64_t line) {
+  if (!is_valid_utf8(text))
+    throw DamagedFile(fmt::format("{}, line {}: bytes that are not UTF-8; save the file as UTF-8",
+                                  file.path().string(), line));
+  return text;
 }
 
 class TextRecords : public RecordSource {
@@ -78,7 +77,7 @@ class TextRecords : public RecordSource {
     ++line_;
     auto line = file_.next_line();
     if (!line) return std::nullopt;
-    return Record{json{{"text", text_value(*line)}}, line_, false};
+    return Record{json{{"text", text_value(*line, file_, line_)}}, line_, false};
   }
 
  private:
@@ -94,6 +93,10 @@ class CsvRecords : public RecordSource {
       throw UserError(
           fmt::format("{} is empty; wanted a line with the names of the columns, then a row a line",
                       path.string()));
+    for (auto column = columns_.begin(); column != columns_.end(); ++column)
+      if (std::find(columns_.begin(), column, *column) != column)
+        throw DamagedFile(fmt::format("{}, line 1: two columns are named {}; rename one",
+                                      path.string(), text_value(*column, file_, 1).dump()));
   }
 
   std::optional<Record> next() override {
@@ -111,7 +114,8 @@ class CsvRecords : public RecordSource {
                         "line feeds between double quotes",
                         file_.path().string(), begin, fields.size(), columns_.size()));
       Record record{json::object(), begin, false};
-      for (size_t i = 0; i < fields.size(); ++i) record.value[columns_[i]] = text_value(fields[i]);
+      for (size_t i = 0; i < fields.size(); ++i)
+        record.value[columns_[i]] = text_value(fields[i], file_, begin);
       return record;
     }
   }

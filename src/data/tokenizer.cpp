@@ -82,6 +82,9 @@ AddedToken added_token_from(const json& entry, int32_t id, std::string_view wher
   AddedToken token;
   token.id = id;
   token.content = token.reads_as = string_field(entry, "content", "", where);
+  if (token.content.empty())
+    throw DamagedFile(
+        fmt::format("{}: the token of id {} has no `content`; what text is it?", where, id));
   token.single_word = bool_field(entry, "single_word", false, where);
   token.lstrip = bool_field(entry, "lstrip", false, where);
   token.rstrip = bool_field(entry, "rstrip", false, where);
@@ -117,7 +120,6 @@ void Tokenizer::Parts::read_added_tokens(const json& list) {
 }
 
 void Tokenizer::Parts::add_token(AddedToken token) {
-  if (token.content.empty()) return;
   // A token that the vocabulary holds keeps the vocabulary's id.
   token.id = model.id_of(token.content).value_or(token.id);
   if (!added_ids.emplace(token.content, token.id).second) return;

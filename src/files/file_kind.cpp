@@ -35,6 +35,14 @@ constexpr std::array kMagics = {
           "an xz archive"},
     Magic{"BZh"sv, "a bzip2 archive"},
     Magic{"%PDF"sv, "a PDF document"},
+    Magic{"PAR1"sv, "a parquet file"},
+    Magic{"ARROW1"sv, "an Arrow file"},
+    Magic{"Rar!"sv, "a RAR archive"},
+    Magic{"\x04\x22\x4d\x18"sv, "an LZ4 archive"},
+    Magic{"\x89PNG"sv, "a PNG picture"},
+    Magic{"\xff\xd8\xff"sv, "a JPEG picture"},
+    Magic{"\xff\xfe"sv, "UTF-16 text"},
+    Magic{"\xfe\xff"sv, "UTF-16 text"},
     Magic{"\x7f"
           "ELF"sv,
           "a program (ELF)"},
@@ -63,22 +71,21 @@ bool looks_like_pickle(std::string_view head) {
   return head.size() >= 2 && head[0] == '\x80' && head[1] >= 2 && head[1] <= 5;
 }
 
-// The noun phrase for what `head` begins, or nothing.
-std::optional<std::string> recognise(std::string_view head, WantedKind wanted) {
-  for (const Magic& magic : kMagics)
-    if (head.starts_with(magic.bytes)) return std::string(magic.kind);
-  if (looks_like_pickle(head)) return "a Python pickle (as PyTorch's .bin and .pt checkpoints are)";
-  if (head.size() > 262 && head.substr(257, 5) == "ustar") return "a tar archive";
+// A header's length, and the first brace of the header.
+bool looks_like_safetensors(std::string_view head) {
+  return head.size() > 9 && head[8] == '{' && (head[9] == '"' || head[9] == '}') &&
+         head.substr(4, 4) == "\0\0\0\0"sv;
+}
+
+bool is_pointer(std::string_view head) {
+  return lower_case_start(head).starts_with("version https://git-lfs");
+}
+
+// Empty if it is none.
+std::string kind_of_text(std::string_view head) {
   const std::string start = lower_case_start(head);
-  for (std::string_view tag : {"<html"sv, "<!doctype"sv, "<head"sv, "<body"sv})
-    if (start.starts_with(tag)) return "an HTML page (an error page saved in place of the file)";
-  if (start.starts_with("<?xml") || start.starts_with("<error")) return "an XML document";
-  if (std::all_of(head.begin(), head.end(), [](char byte) { return byte == 0; }))
-    return "nothing but zero bytes";
-  if (wanted == WantedKind::json) return std::nullopt;
   if (start.starts_with('{') || start.starts_with('[')) return "JSON text";
-  if (is_printable(head)) return fmt::format("plain text (\"{}\")", first_line(head));
-  return std::nullopt;
+  return is_printable(head) ? fmt::format("plain text (\"{}\")", first_line(head)) : "";
 }
 
 std::string_view name_of(WantedKind wanted) {
@@ -95,6 +102,25 @@ std::string_view name_of(WantedKind wanted) {
 
 }  // namespace
 
+std::optional<FileKind> kind_of(std::string_view head) {
+  if (is_pointer(head)) return FileKind{"a Git LFS pointer", false};
+  for (const Magic& magic : kMagics)
+    if (head.starts_with(magic.bytes)) return FileKind{std::string(magic.kind), true};
+  if (looks_like_pickle(head))
+    return FileKind{"a Python pickle (as PyTorch's .bin and .pt checkpoints are)", true};
+  if (looks_like_safetensors(head)) return FileKind{"a safetensors file", true};
+  if (head.size() > 262 && head.substr(257, 5) == "ustar") return FileKind{"a tar archive", true};
+  const std::string start = lower_case_start(head);
+  for (std::string_view tag : {"<html"sv, "<!doctype"sv, "<head"sv, "<body"sv})
+    if (start.starts_with(tag))
+      return FileKind{"an HTML page (an error page saved in place of the file)", false};
+  if (start.starts_with("<?xml") || start.starts_with("<error"))
+    return FileKind{"an XML document", false};
+  if (!head.empty() && std::all_of(head.begin(), head.end(), [](char byte) { return byte == 0; }))
+    return FileKind{"nothing but zero bytes", false};
+  return std::nullopt;
+}
+
 std::optional<std::string> refusal_of_kind(const InputFile& file, WantedKind wanted) {
   if (file.size() == 0)
     return fmt::format("{} is an empty file, not {}: download it again.", file.path(),
@@ -103,15 +129,19 @@ std::optional<std::string> refusal_of_kind(const InputFile& file, WantedKind wan
   const auto bytes = static_cast<size_t>(std::min<int64_t>(file.size(), buffer.size()));
   file.read(0, std::as_writable_bytes(std::span(buffer.data(), bytes)));
   const std::string_view head(buffer.data(), bytes);
-  if (lower_case_start(head).starts_with("version https://git-lfs"))
+  if (is_pointer(head))
     return fmt::format(
         "{} is a Git LFS pointer, not {}: run \"git lfs pull\" where it was cloned, or "
         "download the file itself.",
         file.path(), wanted == WantedKind::json ? "the file it stands for" : "weights");
-  const std::optional<std::string> kind = recognise(head, wanted);
-  if (!kind) return std::nullopt;
+  std::string name;
+  if (const auto kind = kind_of(head))
+    name = kind->name;
+  else if (wanted != WantedKind::json)
+    name = kind_of_text(head);
+  if (name.empty() || name == name_of(wanted)) return std::nullopt;
   return fmt::format("{} is {}, not {}: give the right file, or download it again.", file.path(),
-                     *kind, name_of(wanted));
+                     name, name_of(wanted));
 }
 
 }  // namespace cairn

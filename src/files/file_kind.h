@@ -4,10 +4,19 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "files/input_file.h"
 
 namespace cairn {
+
+struct FileKind {
+  std::string name;       // "a gzip archive"
+  bool is_whole = false;  // of another format; else a pointer, an error page or nothing at all
+};
+
+// What a file that begins so is, unless it is text or bytes that tell nothing.
+std::optional<FileKind> kind_of(std::string_view head);
 
 enum class WantedKind { safetensors, gguf, json };
 

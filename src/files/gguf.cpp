@@ -14,6 +14,7 @@ namespace {
 using nlohmann::json;
 
 constexpr uint32_t kDefaultAlignment = 32;
+constexpr uint32_t kLeastAlignment = 8;
 constexpr uint32_t kMaxAlignment = 1u << 16;
 constexpr uint32_t kMaxDimensions = 4;
 constexpr size_t kMaxTensorName = 64;
@@ -137,13 +138,14 @@ double shortest_decimal(double value) {
 
 uint32_t alignment_of(ValueType type, const json& value, const std::string& path) {
   const bool valid = type == ValueType::u32 && value.get<uint32_t>() <= kMaxAlignment &&
+                     value.get<uint32_t>() >= kLeastAlignment &&
                      std::has_single_bit(value.get<uint32_t>());
   if (!valid)
     throw DamagedFile(fmt::format(
-        "{} sets {} to {}, where a u32 that is a power of two up to {} was "
+        "{} sets {} to {}, where a u32 that is a power of two from {} to {} was "
         "expected.",
         path, kAlignmentKey, value.is_number() ? value.dump() : std::string(value.type_name()),
-        kMaxAlignment));
+        kLeastAlignment, kMaxAlignment));
   return value.get<uint32_t>();
 }
 
@@ -345,8 +347,10 @@ bool GgufFile::flag(std::string_view key, bool fallback) const {
 }
 
 bool is_gguf(const std::string& path) {
+  const InputFile file(path);
   std::array<char, 4> magic{};
-  std::ifstream(path, std::ios::binary).read(magic.data(), magic.size());
+  if (file.size() < static_cast<int64_t>(magic.size())) return false;
+  file.read(0, std::as_writable_bytes(std::span(magic)));
   return std::string_view(magic.data(), magic.size()) == "GGUF";
 }
 

@@ -72,7 +72,7 @@ void add_gemma_keys(const GgufSection& section, const Heads& heads, bool third, 
   config["hidden_activation"] = "gelu_pytorch_tanh";
   config["sliding_window"] = section.positive("attention.sliding_window", third ? 1024 : 4096);
   if (third) {
-    config["rope_local_base_freq"] = section.number("rope.freq_base_swa", 10000.0);
+    config["rope_local_base_freq"] = section.positive_number("rope.freq_base_swa", 10000.0);
     return;
   }
   config["attn_logit_softcapping"] = section.number("attn_logit_softcapping", 50.0);
@@ -120,7 +120,7 @@ json make_gguf_config(const GgufFile& gguf) {
   refuse_what_is_not_built(gguf, section);
   const int64_t hidden = section.positive("embedding_length");
   const Heads heads = heads_of(gguf, section, hidden);
-  const double theta = section.number("rope.freq_base", kDefaultRopeTheta);
+  const double theta = section.positive_number("rope.freq_base", kDefaultRopeTheta);
   json config = {
       {"architectures", {std::string(architecture.model_class)}},
       {"model_type", std::string(architecture.model_type)},
@@ -131,7 +131,7 @@ json make_gguf_config(const GgufFile& gguf) {
       {"num_key_value_heads", heads.key_value},
       {"head_dim", heads.dim},
       {"hidden_act", "silu"},
-      {"rms_norm_eps", gguf.number(section.key("attention.layer_norm_rms_epsilon"))},
+      {"rms_norm_eps", section.positive_number("attention.layer_norm_rms_epsilon")},
       {"rope_theta", theta},
       {"rope_scaling", gguf_rope_scaling(section, theta)},
       {"max_position_embeddings", section.positive("context_length")},

@@ -2,6 +2,8 @@
 // block_count.
 #pragma once
 
+#include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -28,6 +30,12 @@ class GgufSection {
   const GgufFile& gguf() const { return gguf_; }
   double number(std::string_view name, double fallback) const {
     return gguf_.number(key(name), fallback);
+  }
+  double positive_number(std::string_view name, std::optional<double> fallback = {}) const {
+    const double value = fallback ? gguf_.number(key(name), *fallback) : gguf_.number(key(name));
+    if (value > 0 && value <= std::numeric_limits<float>::max()) return value;
+    throw DamagedFile(fmt::format("{} gives {} as {}, where a positive number was expected.",
+                                  gguf_.path(), key(name), value));
   }
   std::string text(std::string_view name, std::string_view fallback) const {
     return has(name) ? gguf_.text(key(name)) : std::string(fallback);

@@ -13,7 +13,8 @@
 namespace cairn {
 
 InputFile::InputFile(std::string path) : path_(std::move(path)) {
-  descriptor_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);
+  // A pipe is refused below; it must not wait for its writer here.
+  descriptor_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor_ < 0)
     throw UserError(
         fmt::format("{} cannot be opened for reading ({}): check the path and its rights.", path_,
@@ -42,6 +43,8 @@ InputFile& InputFile::operator=(InputFile&& other) noexcept {
 InputFile::~InputFile() {
   if (descriptor_ >= 0) ::close(descriptor_);
 }
+
+void require_regular_file(const std::string& path) { InputFile file(path); }
 
 void InputFile::read(int64_t offset, std::span<std::byte> out) const {
   size_t done = 0;

@@ -28,4 +28,8 @@ class InputFile {
   int64_t size_ = 0;
 };
 
+// Throws as the constructor does, before a reader of another kind opens the file: a pipe would keep
+// it waiting for ever.
+void require_regular_file(const std::string& path);
+
 }  // namespace cairn

@@ -77,6 +77,7 @@ void flatten_special_tokens(json& config) {
 void add_chat_template(const fs::path& folder, json& config) {
   const fs::path own = folder / "chat_template.jinja";
   if (fs::exists(own)) {
+    require_regular_file(own.string());
     std::ifstream stream(own, std::ios::binary);
     config["chat_template"] = std::string(std::istreambuf_iterator<char>(stream), {});
   } else if (!config.contains("chat_template")) {

@@ -30,8 +30,10 @@ std::string read_header_text(const InputFile& file) {
   uint64_t length = 0;
   file.read(0, std::as_writable_bytes(std::span(&length, 1)));
   if (length > static_cast<uint64_t>(kMaxSafetensorsHeader))
-    refuse(fmt::format("{} claims a safetensors header of {} bytes, where the format allows {}.",
-                       file.path(), length, kMaxSafetensorsHeader));
+    refuse(
+        fmt::format("{} claims a safetensors header of {} bytes, where the format allows {}: "
+                    "give the right file, or download it again.",
+                    file.path(), length, kMaxSafetensorsHeader));
   if (static_cast<int64_t>(length) > size - kLengthBytes)
     refuse(
         fmt::format("{} is cut short: its safetensors header has {} bytes, but only {} follow its "
@@ -41,7 +43,10 @@ std::string read_header_text(const InputFile& file) {
   std::string text(length, '\0');
   file.read(kLengthBytes, std::as_writable_bytes(std::span(text)));
   if (text.front() != '{')
-    refuse(fmt::format("{} has a safetensors header that does not begin with '{{'.", file.path()));
+    refuse(fmt::format(
+        "{} has a safetensors header that does not begin with '{{': give the right file, "
+        "or download it again.",
+        file.path()));
   return text;
 }
 

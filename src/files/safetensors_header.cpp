@@ -238,7 +238,7 @@ class HeaderChecker {
     if (end < here)
       throw DamagedFile(
           fmt::format("{} has {} bytes where its header describes {}: what follows the "
-                      "tensors does not belong there.",
+                      "tensors does not belong there: download it again.",
                       path_, file_bytes_, whole_file(end)));
     for (TensorInfo& info : tensors) info.offset += data_begin_;
   }

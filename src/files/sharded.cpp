@@ -112,15 +112,19 @@ void require_agreement(const SafetensorsFile& shard, const std::string& shard_na
   for (const auto& [tensor, owner] : map)
     if (owner == shard_name && !shard.find(tensor)) lacking.push_back(tensor);
   if (!lacking.empty())
-    throw DamagedFile(fmt::format("{} lacks {} tensors that {} places in it: {}.", shard.path(),
-                                  lacking.size(), index, list_some(lacking)));
+    throw DamagedFile(
+        fmt::format("{} lacks {} tensors that {} places in it: {}: index and "
+                    "shards must come from one download.",
+                    shard.path(), lacking.size(), index, list_some(lacking)));
   for (const TensorInfo& info : shard.tensors()) {
     const auto found = map.find(info.name);
     if (found == map.end() || found->second != shard_name) unnamed.push_back(info.name);
   }
   if (!unnamed.empty())
-    throw DamagedFile(fmt::format("{} holds {} tensors that are not in {} as its own: {}.",
-                                  shard.path(), unnamed.size(), index, list_some(unnamed)));
+    throw DamagedFile(
+        fmt::format("{} holds {} tensors that are not in {} as its own: {}: index "
+                    "and shards must come from one download.",
+                    shard.path(), unnamed.size(), index, list_some(unnamed)));
 }
 
 [[noreturn]] void refuse_folder(const fs::path& folder) {

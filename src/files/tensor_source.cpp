@@ -26,8 +26,10 @@ const TensorInfo& TensorSource::require(std::string_view name) const {
   std::string some;
   const size_t shown = std::min<size_t>(tensors().size(), 3);
   for (size_t at = 0; at < shown; ++at) some += (at ? ", " : "") + tensors()[at].name;
-  throw DamagedFile(fmt::format("{} holds no tensor {}; among its {} are {}.", path(), name,
-                                tensors().size(), some));
+  throw DamagedFile(
+      fmt::format("{} holds no tensor {}; among its {} are {}: give the weights that "
+                  "belong to the model's configuration.",
+                  path(), name, tensors().size(), some));
 }
 
 }  // namespace cairn

@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "files/json_file.h"
+#include "files/safetensors.h"
+#include "files/sharded.h"
 
 namespace cairn {
 namespace {
@@ -16,6 +19,18 @@ void refuse(const nlohmann::json& config, const std::string& path, const char* k
   if (found == config.end() || found->is_null() || *found == usual || found->empty()) return;
   throw UserError(
       fmt::format("{}: '{}' is {}, which this version does not compute", path, key, found->dump()));
+}
+
+// Starts of a pair that take the pair's product out of the base weights: the pair belongs to those.
+void refuse_changed_base(const nlohmann::json& config, const std::string& path) {
+  const auto start = config.find("init_lora_weights");
+  if (start == config.end() || !start->is_string() || *start == "gaussian" || *start == "eva" ||
+      *start == "orthogonal")
+    return;
+  throw UserError(
+      fmt::format("{}: 'init_lora_weights' is {}, which changes the weights of the base model; "
+                  "convert the adapter to one of the model as it was published",
+                  path, start->dump()));
 }
 
 std::vector<std::string> read_names(const nlohmann::json& config, const std::string& path,
@@ -92,6 +107,8 @@ LoraSpec read_adapter_config(const std::string& folder) {
   refuse(config, path, "alpha_pattern", nlohmann::json::object());
   refuse(config, path, "ensure_weight_tying", false);
   refuse(config, path, "bias", "none");
+  refuse(config, path, "lora_bias", false);
+  refuse_changed_base(config, path);
 
   LoraSpec lora;
   if (!config.contains("r") || !config["r"].is_number_integer() || config["r"].get<int64_t>() < 1 ||
@@ -100,7 +117,8 @@ LoraSpec read_adapter_config(const std::string& folder) {
                                   path, kMostLoraRank));
   lora.rank = config["r"].get<int64_t>();
   const auto alpha = config.find("lora_alpha");
-  if (alpha == config.end() || !alpha->is_number() || !(alpha->get<double>() > 0))
+  if (alpha == config.end() || !alpha->is_number() || !(alpha->get<double>() > 0) ||
+      alpha->get<double>() > std::numeric_limits<float>::max())
     throw DamagedFile(fmt::format("{}: 'lora_alpha' must be a number above 0", path));
   lora.alpha = alpha->get<double>();
   lora.dropout = read_dropout(config, path);
@@ -108,14 +126,29 @@ LoraSpec read_adapter_config(const std::string& folder) {
   lora.rank_stabilized = read_switch(config, path, "use_rslora");
   const auto targets = config.find("target_modules");
   if (targets != config.end() && targets->is_array()) {
-    lora.targets.clear();
-    for (const auto& target : *targets)
-      if (target.is_string()) lora.targets.push_back(target.get<std::string>());
+    lora.targets = read_names(config, path, "target_modules");
   } else if (targets == config.end() || *targets != "all-linear") {
     throw UserError(
         fmt::format("{}: 'target_modules' must be a list of module names or 'all-linear'", path));
   }
   return lora;
+}
+
+std::unique_ptr<TensorSource> open_adapter_weights(const std::string& folder) {
+  const std::string path = folder + "/adapter_model.safetensors";
+  if (!std::filesystem::exists(path))
+    throw UserError(fmt::format(
+        "'{}' holds no adapter_model.safetensors{}", folder,
+        std::filesystem::exists(folder + "/adapter_model.bin")
+            ? "; its adapter_model.bin is a pickle, which Cairn does not read: save it again with "
+              "safe_serialization"
+            : "; give the folder that a LoRA run wrote, with all of its files"));
+  auto source = std::make_unique<SafetensorsFile>(path);
+  if (source->tensors().empty())
+    throw DamagedFile(fmt::format(
+        "{} holds no tensors: an adapter that was saved wrongly; train it again", path));
+  require_readable_types(*source);
+  return source;
 }
 
 }  // namespace cairn

@@ -1,5 +1,7 @@
 #include "model/config_keys.h"
 
+#include <limits>
+
 #include "base/error.h"
 
 namespace cairn {
@@ -28,7 +30,8 @@ int64_t read_count(const json& config, const char* key, std::optional<int64_t> f
 double read_number(const json& config, const char* key, double fallback) {
   if (!has_key(config, key)) return fallback;
   const json& value = config[key];
-  if (!value.is_number() || !(value.get<double>() > 0))
+  if (!value.is_number() || !(value.get<double>() > 0) ||
+      value.get<double>() > std::numeric_limits<float>::max())
     throw UserError(
         fmt::format("config.json: '{}' is {}; a positive number was expected", key, value.dump()));
   return value.get<double>();

@@ -46,6 +46,11 @@ void fill_own(const Exec& exec, RandomFill fill, const Parameter& parameter, Vie
 
 }  // namespace
 
+void check_sources(const Model& model, const TensorSource& weights, const TensorSource* adapter) {
+  WeightReader(weights, model);
+  if (adapter) check_belongs(model, *adapter);
+}
+
 std::vector<std::string> load_weights(const Exec& exec, Model& model, const TensorSource* source,
                                       Peers* peers) {
   Tensor scratch = exec.make_scratch("read", kReadScratchBytes);

@@ -11,6 +11,10 @@
 
 namespace cairn {
 
+// Holds the sources against the model's parameters by their headers alone: the errors of
+// load_weights and load_adapter, before any memory is taken. `adapter` may be null.
+void check_sources(const Model& model, const TensorSource& weights, const TensorSource* adapter);
+
 // Reads every parameter but the adapter's; what the model quantises is quantised on the way, or
 // taken as it is if the source holds codes. Throws DamagedFile for a parameter that is missing or
 // of another shape; returns the names in the source that the model has no use for. `source` null:

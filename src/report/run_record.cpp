@@ -44,7 +44,7 @@ void read_log(const std::string& path, RunRecord& run) {
   for (std::string text; std::getline(file, text);) {
     ++number;
     // A run that was killed may leave the beginning of a line.
-    if (file.eof() && !text.ends_with('}')) break;
+    if (file.eof() && text.starts_with('{') && !text.ends_with('}')) break;
     const std::string name = fmt::format("{}, line {}", path, number);
     const nlohmann::json line = parse_object(text, name);
     const int64_t step = step_of(line, name);

@@ -4,9 +4,9 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
-#include "files/safetensors.h"
 #include "model/adapter.h"
 #include "model/load_quantised.h"
+#include "model/loading.h"
 #include "train/attention_choice.h"
 #include "train/deepspeed/deepspeed_recipe.h"
 #include "train/run_remarks.h"
@@ -192,12 +192,9 @@ PreparedRun prepare_run(const Recipe& recipe, World world) {
     LoraSpec lora = read_adapter_config(folder);
     lora.learning_rate_ratio = run.spec.model.lora->learning_rate_ratio;
     run.spec.model.lora = lora;
-    run.adapter = std::make_unique<SafetensorsFile>(folder + "/adapter_model.safetensors");
-    if (run.adapter->tensors().empty())
-      throw DamagedFile(
-          fmt::format("{} holds no tensors: an adapter that was saved wrongly; train it again",
-                      run.adapter->path()));
+    run.adapter = open_adapter_weights(folder);
   }
+  check_sources(Model(run.spec.model), *run.files.weights, run.adapter.get());
   if (run.files.tokenizer.is_null())
     throw UserError(
         fmt::format("{} has no tokenizer.json; training on text needs one", run.files.path));

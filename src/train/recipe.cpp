@@ -7,8 +7,8 @@
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
-#include <sstream>
 
+#include "base/bytes.h"
 #include "base/error.h"
 #include "train/deepspeed/deepspeed_recipe.h"
 #include "train/recipe_key.h"
@@ -45,13 +45,20 @@ void read_key(Recipe& recipe, const std::string& name, const Given& given) {
 }
 
 std::string text_of(const std::filesystem::path& path) {
+  // It may come through a pipe, whose length nobody knows.
+  constexpr size_t kMostBytes = 4 * kMiB;
   std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  if (!std::filesystem::is_directory(path) && file) text << file.rdbuf();
-  if (!file || std::filesystem::is_directory(path))
+  std::string text(kMostBytes, '\0');
+  const bool readable = file && !std::filesystem::is_directory(path);
+  if (readable) file.read(text.data(), kMostBytes);
+  if (!readable || file.bad())
     throw UserError(fmt::format("'{}' cannot be read; give the path of a recipe in YAML or JSON",
                                 path.string()));
-  return text.str();
+  text.resize(static_cast<size_t>(file.gcount()));
+  if (text.size() == kMostBytes)
+    throw UserError(fmt::format("'{}' has {} or more; give the path of a recipe in YAML or JSON",
+                                path.string(), format_bytes(kMostBytes)));
+  return text;
 }
 
 bool is_plain_yaml(const std::string& text) {

@@ -48,45 +48,60 @@ void refuse_too_deep(int depth, std::string_view where) {
                     where, kDeepest));
 }
 
-GivenKeys members_of(const YAML::Node& node, std::string_view origin, const std::string& prefix,
-                     int depth);
+// Plain values out of YAML's nodes. An alias is written out, so a few lines of them may stand for
+// any number of values: they are counted.
+class NodeReader {
+ public:
+  explicit NodeReader(std::string_view origin) : origin_(origin) {}
 
-Given given_of(const YAML::Node& node, std::string_view origin, const std::string& key, int depth) {
-  refuse_too_deep(depth, origin);
-  Given given;
-  given.where = place_of(node.Mark(), origin);
-  if (node.IsScalar()) {
-    given.text = node.Scalar();
-    // The escapes \_ and \N come out of yaml-cpp as single bytes.
-    refuse_other_than_utf8(given.text, given.where);
-    // yaml-cpp tags quoted scalars "!": they are text even when they spell null.
-    const bool quoted = node.Tag() == "!";
-    given.kind = !quoted && means_null(given.text) ? Given::Kind::null : Given::Kind::scalar;
-  } else if (node.IsSequence()) {
-    given.kind = Given::Kind::sequence;
-    for (const YAML::Node& item : node)
-      given.items.push_back(given_of(item, origin, key, depth + 1));
-  } else if (node.IsMap()) {
-    given.kind = Given::Kind::mapping;
-    given.members = members_of(node, origin, key + ".", depth + 1);
+  // Of a mapping whose own keys come after `prefix`.
+  GivenKeys members_of(const YAML::Node& node, const std::string& prefix, int depth) {
+    GivenKeys keys;
+    std::set<std::string> seen;
+    for (const auto& entry : node) {
+      const std::string where = place_of(entry.first.Mark(), origin_);
+      if (!entry.first.IsScalar())
+        throw UserError(
+            fmt::format("{}: wanted a key that is a word, got a list or mapping", where));
+      const std::string& key = entry.first.Scalar();
+      if (!seen.insert(key).second) refuse_twice(prefix + key, where);
+      keys.push_back({key, given_of(entry.second, prefix + key, depth)});
+    }
+    return keys;
   }
-  return given;
-}
 
-GivenKeys members_of(const YAML::Node& node, std::string_view origin, const std::string& prefix,
-                     int depth) {
-  GivenKeys keys;
-  std::set<std::string> seen;
-  for (const auto& entry : node) {
-    if (!entry.first.IsScalar())
-      throw UserError(fmt::format("{}: wanted a key that is a word, got a list or mapping",
-                                  place_of(entry.first.Mark(), origin)));
-    const std::string& key = entry.first.Scalar();
-    if (!seen.insert(key).second) refuse_twice(prefix + key, place_of(entry.first.Mark(), origin));
-    keys.push_back({key, given_of(entry.second, origin, prefix + key, depth)});
+  Given given_of(const YAML::Node& node, const std::string& key, int depth) {
+    refuse_too_deep(depth, origin_);
+    if (++values_ > kMostValues)
+      throw UserError(
+          fmt::format("{} holds more than {} values, its aliases written out; a recipe has some "
+                      "dozens: write those that are meant",
+                      origin_, kMostValues));
+    Given given;
+    given.where = place_of(node.Mark(), origin_);
+    if (node.IsScalar()) {
+      given.text = node.Scalar();
+      // The escapes \_ and \N come out of yaml-cpp as single bytes.
+      refuse_other_than_utf8(given.text, given.where);
+      // yaml-cpp tags quoted scalars "!": they are text even when they spell null.
+      const bool quoted = node.Tag() == "!";
+      given.kind = !quoted && means_null(given.text) ? Given::Kind::null : Given::Kind::scalar;
+    } else if (node.IsSequence()) {
+      given.kind = Given::Kind::sequence;
+      for (const YAML::Node& item : node) given.items.push_back(given_of(item, key, depth + 1));
+    } else if (node.IsMap()) {
+      given.kind = Given::Kind::mapping;
+      given.members = members_of(node, key + ".", depth + 1);
+    }
+    return given;
   }
-  return keys;
-}
+
+ private:
+  static constexpr int64_t kMostValues = 10'000;  // a recipe has some dozens
+
+  std::string_view origin_;
+  int64_t values_ = 0;
+};
 
 // Refuses a second document. YAML::Load would drop it in silence, and YAML::LoadAll never ends over
 // some broken lines.
@@ -183,7 +198,7 @@ GivenKeys parse_yaml_keys(std::string_view text, std::string_view origin) {
   if (!document.IsMap())
     throw UserError(
         fmt::format("{} is not a recipe; wanted lines of the form 'key: value'", origin));
-  return members_of(document, origin, "", 1);
+  return NodeReader(origin).members_of(document, "", 1);
 }
 
 GivenKeys parse_json_keys(std::string_view text, std::string_view origin, std::string_view kind) {
@@ -228,7 +243,7 @@ void apply_override(GivenKeys& keys, std::string_view key_and_value) {
   if (value.find_first_not_of(" \t\n") == std::string::npos)
     throw UserError(fmt::format(
         "{}: the override is empty; write {}=VALUE, or {}=null for the default", path, path, path));
-  Given given = given_of(load_yaml(value, origin), origin, path, 1);
+  Given given = NodeReader(origin).given_of(load_yaml(value, origin), path, 1);
   given.where = origin;
 
   GivenKeys* level = &keys;

@@ -1,25 +1,13 @@
 // Files that broke other loaders, each given to the program: one sentence that names the file and
 // what is wrong with it, and exit code 4, or 2 where the file is whole and Cairn does not read its
 // kind. No one of them is answered by a crash, by silence, or by a large allocation.
-#include <gtest/gtest.h>
+#include "cli/damaged_files.h"
 
-#include "cli/small_program.h"
-#include "unit/files/file_builders.h"
+#include <gtest/gtest.h>
+#include <sys/stat.h>
 
 namespace cairn::test {
 namespace {
-
-// What a file holds, and the words of the answer.
-struct Damage {
-  std::string content;
-  std::vector<std::string> words;
-};
-
-const std::string kPointer =
-    "version https://git-lfs.github.com/spec/v1\noid "
-    "sha256:4d7a214614ab2935c943f9e0ff69d22eadbb8f32"
-    "b1258daaa5e2ca24d17e2393\nsize 12345\n";
-const std::string kPage = "<!DOCTYPE html><html><body>404</body></html>";
 
 // The header of one tensor.
 std::string one(const std::string& dtype, const std::string& shape, const std::string& offsets) {
@@ -27,22 +15,8 @@ std::string one(const std::string& dtype, const std::string& shape, const std::s
          "}}";
 }
 
-class DamagedFiles : public Program {
+class DamagedWeights : public DamagedFiles {
  protected:
-  // Writes each damage as `file` and runs `command`.
-  void expect(int exit_code, const std::string& file, const std::string& command,
-              const std::vector<Damage>& damages) const {
-    for (const Damage& damage : damages) {
-      write_file(folder_ / file, damage.content);
-      const Outcome outcome = cairn(command);
-      EXPECT_EQ(outcome.exit_code, exit_code) << damage.content.substr(0, 200) << outcome.output;
-      EXPECT_NE(outcome.output.find(fs::path(file).filename().string()), std::string::npos)
-          << outcome.output;
-      for (const std::string& word : damage.words)
-        EXPECT_NE(outcome.output.find(word), std::string::npos)
-            << "wanted '" << word << "' in: " << outcome.output;
-    }
-  }
   void expect_weights(int exit_code, const std::vector<Damage>& damages) const {
     expect(exit_code, "model/model.safetensors", "plan recipe.yaml", damages);
   }
@@ -51,7 +25,7 @@ class DamagedFiles : public Program {
   }
 };
 
-TEST_F(DamagedFiles, weights_that_are_something_else_are_named_for_what_they_are) {
+TEST_F(DamagedWeights, weights_that_are_something_else_are_named_for_what_they_are) {
   expect_weights(4, {{kPointer, {"Git LFS pointer, not weights"}},
                      {"", {"empty file"}},
                      {"abc", {"plain text"}},
@@ -60,10 +34,12 @@ TEST_F(DamagedFiles, weights_that_are_something_else_are_named_for_what_they_are
                      {"\x80\x02}q" + std::string(60, 'x'), {"pickle"}},
                      {"GGUF" + std::string(60, '\3'), {"GGUF"}},
                      {R"({"error":"Repository not found"})", {"JSON text"}},
+                     {"PAR1\x15\x04" + std::string(60, 'x'), {"parquet"}},
+                     {"\x89PNG\r\n\x1a\n" + std::string(60, 'x'), {"PNG"}},
                      {std::string(4096, '\0'), {"zero bytes"}}});
 }
 
-TEST_F(DamagedFiles, weights_cut_short_or_with_more_behind_are_told_in_bytes) {
+TEST_F(DamagedWeights, weights_cut_short_or_with_more_behind_are_told_in_bytes) {
   const std::string good = good_weights();
   const std::string wanted = std::to_string(good.size());
   expect_weights(
@@ -72,7 +48,7 @@ TEST_F(DamagedFiles, weights_cut_short_or_with_more_behind_are_told_in_bytes) {
           {good + "extra_bogus_data_for_polyglot_file", {"does not belong"}}});
 }
 
-TEST_F(DamagedFiles, headers_that_lie_of_their_length_are_refused_before_memory_is_taken) {
+TEST_F(DamagedWeights, headers_that_lie_of_their_length_are_refused_before_memory_is_taken) {
   expect_weights(4, {{std::string("\x3c\x00\x00\x00\x00\xff\xff\xff", 8), {"claims"}},
                      {std::string("\x3c\x00\x00\x00\x00\x00\x00\x00", 8), {"cut short"}},
                      {std::string("\x01\x00\x00\x00\x00\x00\x00\x00\xff", 9), {}},
@@ -81,7 +57,7 @@ TEST_F(DamagedFiles, headers_that_lie_of_their_length_are_refused_before_memory_
                      {bytes_of(uint64_t{132'095'296}) + "{}", {"132095296", "100000000"}}});
 }
 
-TEST_F(DamagedFiles, entries_that_do_not_fit_their_data_are_refused) {
+TEST_F(DamagedWeights, entries_that_do_not_fit_their_data_are_refused) {
   std::string shared = "{", many = "{";
   const auto entry = [](int n, const char* shape, const char* offsets) {
     return (n ? ",\"t" : "\"t") + std::to_string(n) + R"(":{"dtype":"I32","shape":)" + shape +
@@ -101,13 +77,42 @@ TEST_F(DamagedFiles, entries_that_do_not_fit_their_data_are_refused) {
        {safetensors_bytes("{}", ""), {"no tensors"}}});
 }
 
-TEST_F(DamagedFiles, types_that_are_not_read_are_counted_before_any_work) {
+TEST_F(DamagedWeights, types_that_are_not_read_are_counted_before_any_work) {
   expect_weights(2, {{safetensors_bytes(one("F8_E4M3", "[4]", "[0,4]"), "abcd"), {"F8_E4M3"}}});
 }
 
-TEST_F(DamagedFiles, weights_of_another_model_are_told_by_a_few_of_their_names) {
+TEST_F(DamagedWeights, weights_of_another_model_are_told_by_a_few_of_their_names) {
   write_file(folder_ / "model/model.safetensors", safetensors_with({"a", "b"}));
-  expect_refused("train recipe.yaml", 4, "among its 2 are a, b");
+  for (const char* command : {"plan recipe.yaml", "train recipe.yaml"}) {
+    expect_refused(command, 4, "among its 2 are a, b");
+    EXPECT_EQ(cairn(command).output.find("peak"), std::string::npos) << "told before any work";
+  }
+}
+
+TEST_F(DamagedWeights, formats_that_the_format_allows_are_read) {
+  const std::string good = good_weights();
+  uint64_t length = 0;
+  std::memcpy(&length, good.data(), sizeof length);
+  const std::string header = good.substr(8, length), data = good.substr(8 + length);
+  const auto with = [&](const std::string& entry) {
+    return header.substr(0, header.rfind('}')) + "," + entry + "}";
+  };
+  const std::string end = std::to_string(data.size());
+  for (const std::string& text :
+       {header + std::string(40, ' '),
+        with(R"("empty":{"dtype":"F32","shape":[2,0],"data_offsets":[)" + end + "," + end + "]}"),
+        with(R"("none":{"dtype":"F32","shape":[0],"data_offsets":[)" + end + "," + end + "]}")}) {
+    write_file(folder_ / "model/model.safetensors", safetensors_bytes(text, data));
+    const Outcome outcome = cairn("plan recipe.yaml");
+    EXPECT_EQ(outcome.exit_code, 0) << text << outcome.output;
+  }
+}
+
+TEST_F(DamagedWeights, names_that_no_terminal_takes_are_shown_so_that_it_does) {
+  const std::string huge(1'000'000, 'x');
+  expect_weights(4, {{safetensors_bytes(one("\\u001b[31m", "[1]", "[0,4]"), "abcd"), {"\\x1b[31m"}},
+                     {safetensors_bytes(one(huge, "[1]", "[0,4]"), "abcd"), {"bytes ...]"}}});
+  EXPECT_LT(cairn("plan recipe.yaml").output.size(), 2000u);
 }
 
 class DamagedShards : public DamagedFiles {
@@ -128,6 +133,18 @@ class DamagedShards : public DamagedFiles {
 TEST_F(DamagedShards, a_missing_shard_is_named) {
   fs::remove(folder_ / "model" / kSecond);
   expect_refused("plan recipe.yaml", 4, kSecond);
+}
+
+TEST_F(DamagedShards, a_pipe_in_place_of_a_file_keeps_nobody_waiting) {
+  fs::remove(folder_ / "model" / kSecond);
+  fs::remove(folder_ / "rows.json");
+  for (const std::string& name : {"model/" + kSecond, std::string("rows.json")}) {
+    ASSERT_EQ(mkfifo((folder_ / name).c_str(), 0600), 0);
+    expect_refused("plan recipe.yaml dataset=rows.json", 2,
+                   fs::path(name).filename().string() + " is not a regular file");
+    fs::remove(folder_ / name);
+    write_model(folder_ / "model");
+  }
 }
 
 TEST_F(DamagedShards, a_shard_that_the_index_does_not_know_is_named) {
@@ -170,7 +187,7 @@ TEST_F(DamagedGguf, another_format_is_named) {
   expect_gguf(4, {{kPointer, {"Git LFS"}},
                   {"", {"empty file"}},
                   {"tjgg" + std::string(60, '\1'), {"legacy GGML"}},
-                  {safetensors_with({"a"}), {}},
+                  {safetensors_with({"a"}), {"a safetensors file, not a GGUF file"}},
                   {kPage, {"HTML"}}});
 }
 
@@ -196,6 +213,7 @@ TEST_F(DamagedGguf, numbers_that_divide_or_multiply_wrongly_are_refused) {
                   {with({uint64_t{1} << 40, uint64_t{1} << 40}), {"overflows"}},
                   {GgufBuilder().u32("", 1).build(), {"key of 0 bytes"}},
                   {GgufBuilder().u32("general.alignment", 1u << 30).build(), {"power of two"}},
+                  {GgufBuilder().u32("general.alignment", 1).build(), {"power of two"}},
                   {GgufBuilder().raw_value("general.alignment", 5, bytes_of(int32_t{32})).build(),
                    {"general.alignment"}}});
 }
@@ -258,10 +276,14 @@ TEST_F(DamagedAdapter, its_config_is_held_to_what_peft_writes) {
           {with("r", "8"), {"'r'"}},
           {with("r", 0), {"'r'"}},
           {with("lora_alpha", "x"), {"'lora_alpha'"}},
-          {with("lora_dropout", 2), {"'lora_dropout'"}}});
+          {with("lora_alpha", 1e300), {"'lora_alpha'"}},
+          {with("lora_dropout", 2), {"'lora_dropout'"}},
+          {with("target_modules", {"q_proj", 3}), {"'target_modules'"}}});
   expect(2, "adapter/adapter_config.json", kCommand,
          {{with("peft_type", 7), {"LORA"}},
           {with("peft_type", "IA3"), {"LORA"}},
+          {with("lora_bias", true), {"'lora_bias'"}},
+          {with("init_lora_weights", "pissa_niter_4"), {"changes the weights of the base"}},
           {with("target_modules", 3), {"'target_modules'"}}});
 }
 
@@ -277,6 +299,8 @@ TEST_F(DamagedAdapter, its_weights_are_held_to_their_header_and_must_be_there) {
          {{safetensors_bytes(R"({"__metadata__":{"format":"pt"}})", ""), {}}});
   fs::remove(folder_ / file);
   expect_refused(kCommand, 2, "adapter_model.safetensors");
+  write_file(folder_ / "adapter/adapter_model.bin", "PK\x03\x04");
+  expect_refused(kCommand, 2, "adapter_model.bin is a pickle");
 }
 
 }  // namespace

@@ -97,7 +97,7 @@ TEST_F(Program, data_that_is_damaged_or_of_another_kind_has_its_exit_code) {
   refused("rows.parquet", "PAR1", 2, "read_parquet");
   refused("rows.arrow", "ARROW1", 2, "read_feather");
   refused("packed.jsonl", "\x1F\x8B packed", 2, "gzip");
-  refused("pointer.json", "version https://git-lfs.github.com/spec/v1\n", 2, "git LFS pointer");
+  refused("pointer.json", "version https://git-lfs.github.com/spec/v1\n", 4, "Git LFS pointer");
   refused("empty.jsonl", "\n \n", 2, "no record");
   refused("short.csv", "instruction,output\nq\n", 4, "short.csv, line 2");
   refused("other.jsonl", "{\"question\":\"q\"}\n", 2, "`question`");

@@ -108,6 +108,21 @@ TEST_F(OutputFolder, export_replaces_a_model_only_when_told_and_never_its_source
   EXPECT_EQ(text_of("copy/config.json"), before);
 }
 
+// The file that is written may be the one that is read, by another name.
+TEST_F(OutputFolder, a_model_written_over_its_own_weights_loses_nothing) {
+  const std::string before = text_of("model/model.safetensors");
+  for (const char* command : {"export --model model --output out --overwrite",
+                              "train recipe.yaml finetuning_type=full max_steps=1"}) {
+    fs::remove_all(folder_ / "out");
+    fs::create_directories(folder_ / "out");
+    fs::create_hard_link(folder_ / "model/model.safetensors", folder_ / "out/model.safetensors");
+    const Outcome outcome = cairn(command);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.output;
+    EXPECT_EQ(text_of("model/model.safetensors"), before) << command;
+    EXPECT_EQ(cairn("plan recipe.yaml model_name_or_path=out").exit_code, 0);
+  }
+}
+
 TEST_F(OutputFolder, a_file_in_the_way_of_an_export_exits_2) {
   write_file(folder_ / "file", "");
   expect_refused("export --model model --output file", 2, "file is a file");

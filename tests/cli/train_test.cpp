@@ -153,9 +153,35 @@ TEST_F(Program, over_budget_exits_3_before_loading_and_shows_the_ledger) {
   EXPECT_FALSE(exists("out/adapter_model.safetensors"));
 }
 
+// A run of a budget that barely holds it either is refused before anything is loaded, or ends: no
+// buffer is ever found too small in the middle.
+TEST_F(Program, under_any_budget_it_ends_or_loads_nothing) {
+  const Outcome planned = cairn("plan recipe.yaml --json 2>/dev/null");
+  ASSERT_EQ(planned.exit_code, 0) << planned.output;
+  const nlohmann::json plan = nlohmann::json::parse(planned.output);
+  const int64_t needed = plan["arena_bytes"].get<int64_t>() + plan["runtime_bytes"].get<int64_t>();
+  int ended = 0;
+  for (const double part : {0.3, 0.9, 1.0, 1.05, 1.1, 1.2, 1.5, 2.0}) {
+    fs::remove_all(folder_ / "out");
+    const auto budget = static_cast<int64_t>(part * static_cast<double>(needed));
+    const Outcome outcome = cairn("train recipe.yaml --budget " + std::to_string(budget));
+    if (outcome.exit_code == 0) {
+      ++ended;
+      EXPECT_EQ(read("out/ledger.json")["measured"]["peak_bytes"],
+                read("out/ledger.json")["predicted"]["peak_bytes"]);
+      continue;
+    }
+    EXPECT_EQ(outcome.exit_code, 3) << outcome.output;
+    EXPECT_NE(outcome.output.find("nothing was loaded"), std::string::npos) << outcome.output;
+    EXPECT_FALSE(exists("out/adapter_model.safetensors"));
+  }
+  EXPECT_GT(ended, 0);
+}
+
 TEST_F(Program, wrong_input_exits_2_with_a_sentence) {
   expect_refused("train recipe.yaml lora_rnak=8", 2, "lora_rank");
   expect_refused("train recipe.yaml template=nonesuch", 2, "nonesuch");
+  expect_refused("plan recipe.yaml train_on_prompt=true template=glm4", 2, "ends a conversation only");
   expect_refused("train recipe.yaml dataset=missing.json", 2, "missing.json");
   expect_refused("train recipe.yaml model_name_or_path=nowhere", 2, "nowhere");
   expect_refused("train recipe.yaml overwrite_output_dir=false lora_target=q_porj", 2, "q_porj");

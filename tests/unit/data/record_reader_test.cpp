@@ -126,8 +126,9 @@ TEST_F(RecordReaderTest, records_that_are_no_objects_and_files_that_are_no_text_
   expect_says(message_of<UserError>([&] { read("\"plain words\""); }), "string");
   expect_says(message_of<UserError>([&] { read("PAR1\x15"); }), "parquet");
   expect_says(message_of<UserError>([&] { read("\x1F\x8B\x08"); }), "gzip");
-  expect_says(message_of<UserError>([&] { read("version https://git-lfs.github.com/spec/v1\n"); }),
-              "LFS pointer");
+  expect_says(
+      message_of<DamagedFile>([&] { read("version https://git-lfs.github.com/spec/v1\n"); }),
+      "LFS pointer");
   expect_says(message_of<UserError>([] { RecordReader("/nowhere/rows.json"); }), "/nowhere");
 }
 

@@ -46,8 +46,17 @@ TEST_F(RecordSourceTest, a_torn_line_of_values_is_named_with_its_place) {
 }
 
 TEST_F(RecordSourceTest, packed_files_under_a_name_of_text_are_named) {
-  expect_says(message_of<UserError>([&] { read("a.txt", "PK\x03\x04"); }), "packed or binary");
+  expect_says(message_of<UserError>([&] { read("a.txt", "PK\x03\x04"); }), "a zip archive");
+  expect_says(message_of<UserError>([&] { read("a.txt", "\xFF\xFEh\0"); }), "UTF-16");
+  expect_says(message_of<DamagedFile>([&] { read("a.csv", "version https://git-lfs"); }), "LFS");
+  EXPECT_EQ(read("a.txt", "<html>"), Records{R"({"text":"<html>"})"});
   expect_says(message_of<UserError>([&] { open_records(folder_ / "gone.txt"); }), "gone.txt");
+}
+
+TEST_F(RecordSourceTest, what_would_lose_text_is_refused_with_its_line) {
+  expect_says(message_of<DamagedFile>([&] { read("a.txt", "one\nt\xE9\n"); }), "a.txt, line 2");
+  expect_says(message_of<DamagedFile>([&] { read("a.csv", "a,b\n1,\xFF\n"); }), "a.csv, line 2");
+  expect_says(message_of<DamagedFile>([&] { read("a.csv", "a,b,a\n1,2,3\n"); }), "\"a\"");
 }
 
 }  // namespace

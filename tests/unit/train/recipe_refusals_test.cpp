@@ -192,6 +192,14 @@ TEST(RecipeRefusals, what_is_no_recipe_is_refused) {
   EXPECT_NE(refusal_of("{\"a\": " + deep, RecipeFormat::json).find("levels deep"),
             std::string::npos);
   expect_refusals({{"report_to: &a [*a]", {"levels deep"}}});
+  std::string bomb = "a: &a [x,x,x,x,x,x,x,x,x,x]\n";
+  for (char name = 'b'; name < 'l'; ++name) {
+    const std::string before(1, static_cast<char>(name - 1));
+    bomb += std::string(1, name) + ": &" + name + " [";
+    for (int i = 0; i < 10; ++i) bomb += (i ? ",*" : "*") + before;
+    bomb += "]\n";
+  }
+  expect_refusals({{bomb.c_str(), {"more than 10000 values", "aliases"}}});
   EXPECT_THROW(parse_recipe("seed: " + deep), UserError);
   EXPECT_THROW(parse_recipe("just text"), UserError);
   EXPECT_THROW(parse_recipe(""), UserError);  // no model
