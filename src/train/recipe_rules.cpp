@@ -128,6 +128,12 @@ void check_data(const Recipe& recipe) {
             "NAME, or eval_strategy: no");
 }
 
+void check_sharding(const Recipe& recipe, const GivenKeys& keys) {
+  refuse_if(recipe.sharding.shares_weights() && is_on(keys, "use_unsloth"),
+            "use_unsloth does not go with ZeRO-3 in LLaMA-Factory; leave it out: Cairn's own "
+            "kernels are used, under every stage");
+}
+
 }  // namespace
 
 bool is_given(const GivenKeys& keys, std::string_view name) { return find_given(keys, name); }
@@ -176,6 +182,7 @@ void check_recipe(const Recipe& recipe, const GivenKeys& keys) {
   check_data(recipe);
   check_stage(recipe, keys);
   check_memory(recipe, keys);
+  check_sharding(recipe, keys);
 }
 
 void note_overridden_keys(Recipe& recipe, const GivenKeys& keys) {

@@ -46,6 +46,9 @@ std::vector<std::string> remarks_of(const PreparedRun& run, const ChatTemplate& 
   if (use_cache != run.files.config.end() && *use_cache == true)
     remarks.push_back(
         "use_cache: true in the model's config is for generation; training keeps no KV cache");
+  if (!run.recipe.train.bf16)
+    remarks.push_back(
+        "without bf16: true, activations and frozen weights are held in f32, in twice the bytes");
   if (run.spec.model.parts_tied_head())
     remarks.push_back(
         "the head is tied to the embedding, and additional_target parts them, as in PEFT: what is "
