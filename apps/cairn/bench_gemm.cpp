@@ -114,14 +114,15 @@ int bench_gemm(const BenchOptions& options) {
   }
   if (options.json)
     fmt::print("{}\n", nlohmann::ordered_json{{"threads", backend->profile().threads},
+                                              {"instruction_set", cpu_instruction_set()},
                                               {"least_share", least},
                                               {"products", rows}}
                            .dump(2));
   else
     fmt::print(
-        "{}least share {:.2f}, {} threads; weights and activations in bf16, decoded beside the "
+        "{}least share {:.2f}, {} threads, {}; weights and activations in bf16, decoded beside the "
         "product; oneDNN f32 reads f32\n",
-        table.to_string(), least, backend->profile().threads);
+        table.to_string(), least, backend->profile().threads, cpu_instruction_set());
   return kDone;
 }
 

@@ -36,10 +36,13 @@ std::string rates_path() {
 }
 
 std::string processor_name() {
+  // Of a machine that is held to less, the rates are others.
+  const std::string held = environment("CAIRN_SIMD");
   std::ifstream file("/proc/cpuinfo");
   for (std::string line; std::getline(file, line);) {
     const size_t colon = line.find(':');
-    if (line.starts_with("model name") && colon + 2 < line.size()) return line.substr(colon + 2);
+    if (line.starts_with("model name") && colon + 2 < line.size())
+      return line.substr(colon + 2) + (held.empty() ? "" : " held to " + held);
   }
   return "unknown";
 }

@@ -4,6 +4,7 @@
 
 #include "backend/cpu/cores.h"
 #include "backend/cpu/cpu_backend.h"
+#include "backend/cpu/instruction_set.h"
 #include "backend/rehearsal/rehearsal_device.h"
 #include "backend/rehearsal/rehearsal_kernels.h"
 #include "backend/rehearsal/rehearsal_page_store.h"
@@ -45,6 +46,11 @@ std::unique_ptr<Backend> open_backend(const std::string& device, int threads) {
 
 std::unique_ptr<RehearsalBackend> open_rehearsal(const TargetProfile& profile) {
   return std::make_unique<OpenRehearsal>(profile);
+}
+
+std::string cpu_instruction_set() {
+  cpu::choose_instruction_set();
+  return std::string(cpu::instruction_set());
 }
 
 TargetProfile cpu_profile(int threads) {

@@ -44,6 +44,10 @@ class RehearsalBackend : public Backend {
 // sizes are those of `target`, the backend that `profile` describes.
 std::unique_ptr<RehearsalBackend> open_rehearsal(const TargetProfile& profile);
 
+// Of the CPU's kernels, as Highway calls it: "AVX2". The environment variable CAIRN_SIMD=avx2 holds
+// a machine that has more to that.
+std::string cpu_instruction_set();
+
 // The profile of this machine's CPU with that many threads (0: all).
 TargetProfile cpu_profile(int threads);
 

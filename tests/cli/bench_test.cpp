@@ -26,5 +26,12 @@ TEST(BenchAttention, tiled_workspace_is_linear_and_small_and_the_square_is_not) 
     EXPECT_GT(bytes(row + 1, "materialised_bytes"), 3 * bytes(row, "materialised_bytes"));
 }
 
+TEST(BenchGemm, refuses_to_be_held_to_what_is_no_instruction_set) {
+  const Outcome outcome =
+      run_command(".", std::string("CAIRN_SIMD=sse9 ") + CAIRN_PROGRAM + " bench gemm");
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_NE(outcome.output.find("write avx2"), std::string::npos) << outcome.output;
+}
+
 }  // namespace
 }  // namespace cairn::test

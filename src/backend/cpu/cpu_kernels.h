@@ -2,13 +2,14 @@
 // has its file; products and attention have a folder.
 #pragma once
 
+#include "backend/cpu/instruction_set.h"
 #include "backend/kernels.h"
 
 namespace cairn {
 
 class CpuKernels : public Kernels {
  public:
-  explicit CpuKernels(int threads) : threads_(threads) {}
+  explicit CpuKernels(int threads) : threads_(threads) { cpu::choose_instruction_set(); }
 
   void fill_zero(Stream, View out) override;
   void fill_random(Stream, const RandomFill&, View out) override;

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <sched.h>
 
+#include <cstdlib>
+
 #include "backend/cpu/cores.h"
 #include "base/error.h"
 
@@ -25,6 +27,14 @@ TEST(Registry, auto_and_cpu_open_the_processor) {
     EXPECT_EQ(backend->profile().name, "cpu");
     EXPECT_EQ(backend->profile().threads, 2);
   }
+}
+
+TEST(Registry, names_the_instruction_set_and_keeps_to_avx2_where_told) {
+  const char* const told = std::getenv("CAIRN_SIMD");
+  const std::string set = cpu_instruction_set();
+  EXPECT_FALSE(set.empty());
+  const bool is_held = told && *told;
+  EXPECT_TRUE(!is_held || set == "AVX2" || set == "EMU128") << set;
 }
 
 TEST(Registry, what_is_not_built_answers_by_name) {

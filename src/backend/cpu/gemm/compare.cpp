@@ -28,8 +28,10 @@ double median(std::vector<double> values) {
 }  // namespace
 
 int64_t gemm_rates_scratch_bytes(const Gemm& f32, const Gemm& bf16, int threads) {
-  return std::max({cpu::gemm_scratch_bytes(threads), cpu::onednn_gemm_scratch_bytes(f32, threads),
-                   cpu::onednn_gemm_scratch_bytes(bf16, threads)});
+  // Without units for bf16, oneDNN may have no product of it at all: not on AVX2.
+  return std::max(
+      {cpu::gemm_scratch_bytes(threads), cpu::onednn_gemm_scratch_bytes(f32, threads),
+       cpu::onednn_has_fast_bf16() ? cpu::onednn_gemm_scratch_bytes(bf16, threads) : 0});
 }
 
 GemmRates measure_gemm_rates(const Gemm& stored, const Gemm& f32, const Gemm& bf16, int threads,

@@ -124,6 +124,8 @@ bool onednn_has_fast_bf16() {
 #endif
 }
 
+void hold_onednn_to_avx2() { dnnl::set_max_cpu_isa(dnnl::cpu_isa::avx2); }
+
 bool onednn_takes(const Gemm& gemm) {
   return gemm.c.elements() > 0 && gemm.a.elements() > 0 && gemm.fold.scale == 0 &&
          gemm.alpha == 1 && gemm.a.dtype() == gemm.b.dtype() &&

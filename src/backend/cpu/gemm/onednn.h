@@ -12,6 +12,9 @@ namespace cairn::cpu {
 // Whether this machine multiplies bf16 on matrix units.
 bool onednn_has_fast_bf16();
 
+// Before its first product: it uses nothing newer than AVX2.
+void hold_onednn_to_avx2();
+
 // Whether oneDNN can express the product: no folded term, no scale, both operands of one type.
 bool onednn_takes(const Gemm& gemm);
 
