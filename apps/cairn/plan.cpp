@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "base/error.h"
+#include "comm/registry.h"
 #include "commands.h"
 #include "machine_rates.h"
 #include "memory/machine.h"
@@ -19,7 +20,7 @@ struct Options {
   RecipeArguments recipe;
   std::string model, method, target = "cpu";
   std::optional<int64_t> sequence, batch;
-  int world_size = 1;
+  std::optional<int> world_size;
   bool json = false;
 };
 
@@ -65,7 +66,10 @@ int run_plan(const Options& options) {
       options.model.empty() && std::filesystem::exists(path) && !recipe.data.dataset.empty();
   const TargetProfile profile =
       with_stored_rates(profile_of(recipe.memory.device, static_cast<int>(recipe.memory.threads)));
-  const World world{0, options.world_size};
+  // Under mpirun it is the launcher's, and one process answers.
+  const World launched = launched_world();
+  if (launched.rank > 0) return kDone;
+  const World world{0, options.world_size.value_or(launched.size)};
   const Plan plan = make_plan(recipe, with_data, profile, world,
                               [](const PreparedRun& run) { print_remarks(run.remarks); });
   const auto rehearse_again = [&](const Recipe& changed) {

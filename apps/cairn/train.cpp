@@ -19,6 +19,7 @@
 #include "run_reporter.h"
 #include "stop_signal.h"
 #include "streams.h"
+#include "train/rank_agreement.h"
 
 namespace cairn::program {
 namespace {
@@ -106,6 +107,15 @@ void check_schedules(const Plan& plan, const PreparedRun& run, Communicator& ran
                       rank));
 }
 
+// Found now, and not when the first checkpoint is due.
+void check_shares_folder(const std::string& output_dir) {
+  if (FolderLock::was_held(output_dir)) return;
+  throw UserError(
+      fmt::format("{} is not the output_dir that rank 0 holds: give all ranks one folder, on a "
+                  "file system that they share",
+                  output_dir));
+}
+
 // Ranks but the first say nothing.
 class SilentObserver : public TrainObserver {
  public:
@@ -166,7 +176,11 @@ int train_on(const Recipe& recipe, Communicator& ranks) {
   }
   // The folder is held and tidied: now all ranks find the same checkpoint in it.
   ranks.barrier();
-  if (!leads) choose_resume_point(run);
+  if (!leads) {
+    check_shares_folder(recipe.output.output_dir);
+    choose_resume_point(run);
+  }
+  check_ranks_agree(run, ranks);
   const std::unique_ptr<Backend> backend = open_backend(recipe.memory.device, threads_of(recipe));
   warm_up(*backend);
   const TargetProfile profile = with_stored_rates(backend->profile());

@@ -106,6 +106,25 @@ std::string put_in_place(const std::string& from, const std::string& to) {
   return old;
 }
 
+bool has_manifest(const std::string& folder) {
+  std::error_code error;
+  return fs::exists(folder + "/" + std::string(kManifest), error);
+}
+
+// Folders checkpoint-N with or without a manifest, by step.
+std::vector<CheckpointPath> list_folders(const std::string& output_dir, bool with_manifest) {
+  std::vector<CheckpointPath> found;
+  std::error_code error;
+  for (const std::string& name : names_in(output_dir)) {
+    const auto step = step_of(name);
+    std::string path = output_dir + "/" + name;
+    if (step && fs::is_directory(path, error) && has_manifest(path) == with_manifest)
+      found.push_back({*step, std::move(path)});
+  }
+  std::ranges::sort(found, {}, &CheckpointPath::step);
+  return found;
+}
+
 }  // namespace
 
 std::string checkpoint_path(const std::string& output_dir, int64_t step) {
@@ -123,6 +142,9 @@ CheckpointFolder::CheckpointFolder(const std::string& output_dir, int64_t step)
   std::error_code error;
   if (fs::exists(final_, error) && !fs::is_directory(final_, error))
     throw UserError(fmt::format("{} is a file: a checkpoint is to be written there.", final_));
+  if (fs::exists(final_, error) && !has_manifest(final_))
+    throw UserError(fmt::format(
+        "{} is no checkpoint of Cairn, and one is to be written there: move it away.", final_));
   remove_tree(partial_);
   fs::create_directory(partial_, error);
   if (error) throw_disk_error(partial_, fmt::format("made ({})", error.message()));
@@ -144,29 +166,11 @@ void CheckpointFolder::commit() {
 }
 
 std::vector<CheckpointPath> list_checkpoints(const std::string& output_dir) {
-  std::vector<CheckpointPath> found;
-  std::error_code error;
-  for (const std::string& name : names_in(output_dir))
-    if (const auto step = step_of(name)) {
-      std::string path = output_dir + "/" + name;
-      if (fs::exists(path + "/" + std::string(kManifest), error))
-        found.push_back({*step, std::move(path)});
-    }
-  std::sort(found.begin(), found.end(),
-            [](const CheckpointPath& a, const CheckpointPath& b) { return a.step < b.step; });
-  return found;
+  return list_folders(output_dir, true);
 }
 
-std::vector<std::string> list_foreign_checkpoints(const std::string& output_dir) {
-  std::vector<std::string> found;
-  std::error_code error;
-  for (const std::string& name : names_in(output_dir)) {
-    std::string path = output_dir + "/" + name;
-    if (step_of(name) && fs::is_directory(path, error) &&
-        !fs::exists(path + "/" + std::string(kManifest), error))
-      found.push_back(std::move(path));
-  }
-  return found;
+std::vector<CheckpointPath> list_foreign_checkpoints(const std::string& output_dir) {
+  return list_folders(output_dir, false);
 }
 
 void remove_checkpoint(const std::string& path) {

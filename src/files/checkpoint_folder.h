@@ -48,8 +48,8 @@ std::string partial_checkpoint_path(const std::string& output_dir, int64_t step)
 
 // By step, ascending. A folder without manifest is not among them.
 std::vector<CheckpointPath> list_checkpoints(const std::string& output_dir);
-// Folders named checkpoint-N that another program, or an export, left.
-std::vector<std::string> list_foreign_checkpoints(const std::string& output_dir);
+// Folders named checkpoint-N that have no manifest: of another program, or damaged. By step.
+std::vector<CheckpointPath> list_foreign_checkpoints(const std::string& output_dir);
 void remove_checkpoint(const std::string& path);
 // Removes the oldest until `limit` are left, never that of step `newest`.
 void keep_latest_checkpoints(const std::string& output_dir, int64_t limit, int64_t newest);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <utility>
 
 #include "base/error.h"
 #include "files/checksum.h"
@@ -33,7 +34,8 @@ nlohmann::json manifest_of(const std::string& folder) {
   return manifest;
 }
 
-nlohmann::json read_manifest(const std::string& folder) {
+// The manifest, and its own checksum.
+std::pair<nlohmann::json, std::string> read_manifest_with_sum(const std::string& folder) {
   const std::string path = folder + "/" + std::string(kManifest);
   std::error_code error;
   if (!fs::exists(path, error))
@@ -41,7 +43,12 @@ nlohmann::json read_manifest(const std::string& folder) {
         "{} is no checkpoint that Cairn wrote: it has no {}; give a folder checkpoint-N of an "
         "output_dir.",
         folder, kManifest));
-  nlohmann::json manifest = read_json_object(path);
+  nlohmann::json manifest;
+  try {
+    manifest = read_json_object(path);
+  } catch (const std::runtime_error&) {
+    throw DamagedFile(fmt::format("{} is not what Cairn wrote there: it is no JSON object.", path));
+  }
   const auto sum = manifest.find("xxh3");
   if (sum == manifest.end() || !sum->is_string())
     throw DamagedFile(fmt::format("{} has no checksum of its own.", path));
@@ -53,7 +60,7 @@ nlohmann::json read_manifest(const std::string& folder) {
       manifest.value("version", int64_t{0}) != kVersion)
     throw UserError(
         fmt::format("{} is of another version of Cairn: resume with the one that wrote it.", path));
-  return manifest;
+  return {manifest, said};
 }
 
 void check_file(const std::string& folder, const nlohmann::json& file) {
@@ -76,8 +83,12 @@ void write_manifest(const std::string& folder) {
   write_json(folder + "/" + std::string(kManifest), manifest_of(folder));
 }
 
+std::string checksum_of_checkpoint(const std::string& path) {
+  return read_manifest_with_sum(path).second;
+}
+
 std::vector<std::string> check_checkpoint(const std::string& path) try {
-  const nlohmann::json manifest = read_manifest(path);
+  const nlohmann::json manifest = read_manifest_with_sum(path).first;
   std::vector<std::string> names;
   for (const nlohmann::json& file : manifest.at("files")) {
     check_file(path, file);

@@ -18,4 +18,7 @@ void write_manifest(const std::string& folder);
 // that Cairn wrote.
 std::vector<std::string> check_checkpoint(const std::string& path);
 
+// What tells this checkpoint from any other, in 16 digits. Throws as check_checkpoint does.
+std::string checksum_of_checkpoint(const std::string& path);
+
 }  // namespace cairn

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/error.h"
+
 namespace cairn {
 namespace {
 
@@ -47,6 +49,13 @@ std::string use_paged_8bit_states(Recipe& recipe) {
   return "optim=paged_adamw_8bit";
 }
 
+// Of several ranks each keeps more than it must.
+std::string use_stage(int64_t stage, Recipe& recipe) {
+  if (recipe.sharding.stage >= stage) return {};
+  recipe.sharding.stage = stage;
+  return fmt::format("zero_stage={}", stage);
+}
+
 std::string use_optimizer_in_backward(Recipe& recipe) {
   if (recipe.memory.optimizer_in_backward || recipe.train.gradient_accumulation_steps > 1)
     return {};
@@ -80,13 +89,23 @@ std::vector<Change> changes_for(const Plan& plan) {
       {use_auto_checkpointing,
        "blocks are computed again, or their inputs paged, as far as the budget demands"},
       {use_flash_attention, "nothing: attention is exact without its probabilities, and faster"},
-      {use_accumulation, "the same step in smaller pieces, a little slower"},
-      {use_paged_8bit_states, "moments in 8-bit blocks that pass through memory once a step"},
-      {use_optimizer_in_backward,
-       "with max_grad_norm, a pass of its own for the norm of all gradients"},
-      {use_lora, "a low-rank adapter is trained in place of every weight"},
-      {quantise, "frozen weights are rounded to 4 bits (QLoRA)"},
-      {use_streaming, "frozen weights are read from the page file twice a step, or more"}};
+      {use_accumulation, "the same step in smaller pieces, a little slower"}};
+  const auto add = [&](std::function<std::string(Recipe&)> apply, const char* cost) {
+    changes.push_back({std::move(apply), cost});
+  };
+  constexpr const char* stages[] = {"each rank keeps its share of the optimizer's states",
+                                    "and of the gradients", "and of the weights, sent once more"};
+  for (int64_t stage = 1; plan.spec.world.size > 1 && stage <= 3; ++stage)
+    add([stage](Recipe& recipe) { return use_stage(stage, recipe); }, stages[stage - 1]);
+  add(use_paged_8bit_states, "moments in 8-bit blocks that pass through memory once a step");
+  if (plan.spec.world.size == 1)
+    add(use_optimizer_in_backward,
+        "with max_grad_norm, a pass of its own for the norm of all gradients");
+  changes.insert(
+      changes.end(),
+      {{use_lora, "a low-rank adapter is trained in place of every weight"},
+       {quantise, "frozen weights are rounded to 4 bits (QLoRA)"},
+       {use_streaming, "frozen weights are read from the page file twice a step, or more"}});
   for (int64_t cutoff = plan.recipe.data.cutoff_len / 2; cutoff >= 256; cutoff /= 2)
     changes.push_back({[cutoff](Recipe& recipe) {
                          recipe.data.cutoff_len = cutoff;
@@ -136,10 +155,15 @@ class Search {
       costs.push_back(changes_[i].cost);
     }
     if (latest.empty()) return std::nullopt;
-    Plan plan = rehearse_again_(recipe);
-    if (!plan.fits()) return std::nullopt;
+    std::optional<Plan> plan;
+    try {
+      plan = rehearse_again_(recipe);
+    } catch (const UserError&) {
+      return std::nullopt;  // two keys that do not go together
+    }
+    if (!plan->fits()) return std::nullopt;
     return Remedy{fmt::format("{}", fmt::join(keys, " ")),
-                  fmt::format("{}", fmt::join(costs, "; ")), std::move(plan)};
+                  fmt::format("{}", fmt::join(costs, "; ")), std::move(*plan)};
   }
 
   Recipe asked_;

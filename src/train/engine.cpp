@@ -141,7 +141,8 @@ class Run {
     try {
       record.outcome = trainer_.step(batches, record.learning_rate);
     } catch (const NotFinite& error) {
-      throw NotFinite(explain_not_finite(error, prepared_, rows, checkpoints_.latest_words()));
+      throw NotFinite(explain_not_finite(error, prepared_, rows_of_all_ranks(index),
+                                         checkpoints_.latest_words()));
     }
     record.seconds = seconds_since(step_begin);
     const bool last = record.step == record.total_steps;
@@ -159,6 +160,13 @@ class Run {
     if ((last && output.save_strategy != IntervalStrategy::no) ||
         is_due(output.save_strategy, output.save_steps, record.step, sampler_))
       save_checkpoint();
+  }
+
+  SampledStep rows_of_all_ranks(int64_t index) const {
+    SampledStep all;
+    for (int rank = 0; rank < prepared_.spec.world.size; ++rank)
+      for (const MicroBatch& micro_batch : sampler_.step(index, rank)) all.push_back(micro_batch);
+    return all;
   }
 
   void keep(const StepRecord& record) {

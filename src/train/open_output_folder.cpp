@@ -34,10 +34,22 @@ void check_checkpoints(const PreparedRun& run) {
   }
 }
 
-// Whether the run goes on with what lies in its output folder.
+// Whether the run goes on with what lies in its output folder, by whatever path it was named.
 bool continues_here(const PreparedRun& run) {
-  return run.resume && is_same_place(fs::path(run.resume->folder).parent_path().string(),
-                                     run.recipe.output.output_dir);
+  if (!run.resume) return false;
+  return is_same_place(fs::canonical(run.resume->folder).parent_path().string(),
+                       run.recipe.output.output_dir);
+}
+
+// What has no manifest is another program's, or damaged, and is neither passed over nor replaced.
+void check_foreign_checkpoints(const PreparedRun& run) {
+  const int64_t begin = run.resume ? run.resume->state.step : 0;
+  for (const CheckpointPath& foreign : list_foreign_checkpoints(run.recipe.output.output_dir))
+    if (foreign.step > begin && foreign.step <= run.schedule.total_steps)
+      throw UserError(fmt::format(
+          "{} has no checkpoint.json: it is another program's, or damaged, and this run comes to "
+          "its step too; move it away, or choose another output_dir",
+          foreign.path));
 }
 
 // Checkpoints of another run are replaced only if that was allowed.
@@ -64,6 +76,7 @@ std::unique_ptr<FolderLock> open_output_folder(PreparedRun& run,
   remove_leftovers(output.output_dir);
   check_checkpoints(run);
   choose_resume_point(run);
+  check_foreign_checkpoints(run);
   const bool may_replace = output.overwrite_output_dir || continues_here(run);
   if (!continues_here(run)) find_outdated(run);
   std::vector<std::string_view> names = model_file_names();

@@ -24,10 +24,12 @@ std::optional<std::string> find_folder(const Recipe& recipe) {
   if (!asked && output.overwrite_output_dir) return std::nullopt;
   const std::vector<CheckpointPath> own = list_checkpoints(output.output_dir);
   if (!own.empty()) return own.back().path;
-  const std::vector<std::string> foreign = list_foreign_checkpoints(output.output_dir);
+  const std::vector<CheckpointPath> foreign = list_foreign_checkpoints(output.output_dir);
   if (!foreign.empty())
-    throw UserError(fmt::format("{} is no checkpoint that a run of Cairn could go on from: {}",
-                                foreign.back(), kAnew));
+    throw UserError(fmt::format(
+        "{} has no checkpoint.json, so no run of Cairn can go on from it: move it away, "
+        "or choose another output_dir",
+        foreign.back().path));
   if (asked)
     throw UserError(fmt::format(
         "resume_from_checkpoint is true, and {} holds no checkpoint; leave the key out: then a "
@@ -59,7 +61,9 @@ void check_is_whole(const std::string& folder, const OutputRecipe& output) {
     const auto before = output.resume.kind == Kind::path
                             ? std::nullopt
                             : find_whole_before(folder, output.output_dir);
-    if (!before) throw;
+    if (!before)
+      throw DamagedFile(fmt::format("{} Give another one to resume_from_checkpoint, or {}.",
+                                    error.what(), kAnew));
     throw DamagedFile(fmt::format(
         "{} The checkpoint before it is whole: resume_from_checkpoint: {} goes on from there.",
         error.what(), *before));

@@ -12,7 +12,6 @@ namespace {
 // Keys of the recipe whose value decides which rows a step sees, and what a state means.
 constexpr const char* kFixedKeys[] = {"finetuning_type",
                                       "trained_precision",
-                                      "per_device_train_batch_size",
                                       "packing",
                                       "seed",
                                       "gradient_accumulation_steps",
@@ -65,6 +64,28 @@ std::string checksum_of_tensors(const TensorSource& source) {
   return checksum.text();
 }
 
+// One row of each tensor: enough to tell one model of a shape from another.
+std::string checksum_of_rows(const TensorSource& source) {
+  Checksum checksum;
+  std::vector<std::byte> scratch(kLeastReadScratchBytes), raw(64);
+  for (const TensorInfo& info : source.tensors()) {
+    if (info.shape.elements() == 0) continue;
+    if (!is_readable(info.type)) {
+      raw.resize(static_cast<size_t>(std::min<int64_t>(info.bytes, 64)));
+      source.read_bytes(info, 0, raw);
+      checksum.add(raw);
+      continue;
+    }
+    std::vector<float> row(static_cast<size_t>(info.shape.elements() / info.rows()));
+    const auto elements = static_cast<int64_t>(row.size());
+    source.read_rows(info, info.rows() / 2, 1,
+                     View(reinterpret_cast<std::byte*>(row.data()), DType::f32, {elements}),
+                     scratch);
+    checksum.add(std::as_bytes(std::span(row)));
+  }
+  return checksum.text();
+}
+
 std::string examples_words(const ExampleSet& examples) {
   Checksum checksum;
   const auto add = [&](const std::vector<int32_t>& values) {
@@ -85,10 +106,14 @@ RunIdentity identify(const PreparedRun& run) {
   RunIdentity identity;
   for (const char* key : kFixedKeys) identity.fixed[key] = value_of(run.recipe, key);
   // Of all ranks together: as many rows on another number of them are the same batches.
-  identity.fixed["per_device_train_batch_size"] =
+  identity.fixed["per_device_train_batch_size times ranks"] =
       std::to_string(run.recipe.train.per_device_train_batch_size * run.spec.world.size);
   for (const char* key : kChangeableKeys) identity.changeable[key] = value_of(run.recipe, key);
-  if (run.spec.model.lora) add_lora(*run.spec.model.lora, identity);
+  if (run.spec.model.lora) {
+    add_lora(*run.spec.model.lora, identity);
+    // A full fine-tune has its own in the checkpoint.
+    identity.fixed["a sample of the model's weights"] = checksum_of_rows(*run.files.weights);
+  }
   identity.fixed["optim"] = run.spec.optimizer.rule == OptimizerRule::sgd ? "sgd" : "adamw";
   identity.fixed["the model"] = shape_words(run.spec.model.config);
   identity.fixed["the list of the model's tensors"] = checksum_of_tensors(*run.files.weights);

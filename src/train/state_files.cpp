@@ -25,8 +25,8 @@ int64_t ranks_of(const std::string& folder) {
   }
   throw UserError(fmt::format(
       "{} holds weights alone and no states of the optimizer (save_only_model: true, or made by "
-      "another program), so no run can go on from it; give another checkpoint, or start anew with "
-      "resume_from_checkpoint: false",
+      "another program), so no run can go on from it; give another checkpoint, or start anew in "
+      "another output_dir",
       folder));
 }
 

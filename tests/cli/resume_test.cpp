@@ -124,6 +124,59 @@ TEST_F(Resuming, from_a_folder_of_another_program_is_refused) {
                  "out/checkpoint-500 is no checkpoint that Cairn wrote");
 }
 
+// Neither passed over nor replaced: it may be what somebody trained elsewhere, or a damaged one.
+TEST_F(Resuming, a_folder_without_manifest_that_the_run_comes_to_is_refused) {
+  fs::create_directories(folder_ / "out/checkpoint-4");
+  write_file(folder_ / "out/checkpoint-4/optimizer.pt", "precious");
+  for (const std::string keys :
+       {"resume_from_checkpoint=false", "save_strategy=no resume_from_checkpoint=false",
+        "overwrite_output_dir=true resume_from_checkpoint=false"})
+    expect_refused("train recipe.yaml save_steps=2 overwrite_output_dir=false " + keys, 2,
+                   "checkpoint-4 has no checkpoint.json");
+  EXPECT_TRUE(exists("out/checkpoint-4/optimizer.pt"));
+  // Beyond the end it is in nobody's way.
+  fs::rename(folder_ / "out/checkpoint-4", folder_ / "out/checkpoint-500");
+  expect_ran(cairn("train recipe.yaml save_steps=5 resume_from_checkpoint=false"));
+  EXPECT_TRUE(exists("out/checkpoint-500/optimizer.pt"));
+  fs::remove(folder_ / "out/checkpoint-10/checkpoint.json");
+  expect_refused("train recipe.yaml save_steps=5 overwrite_output_dir=false", 2,
+                 "checkpoint-10 has no checkpoint.json");
+}
+
+// As a shell completes it, and by a link.
+TEST_F(Resuming, a_checkpoint_is_its_own_by_any_path) {
+  expect_ran(cairn("train recipe.yaml save_steps=5"));
+  cut_back_to("checkpoint-5");
+  fs::create_directory_symlink("out/checkpoint-5", folder_ / "latest");
+  for (const std::string path : {"out/checkpoint-5/", "latest", "./out/../out/checkpoint-5"}) {
+    expect_ran(
+        cairn("train recipe.yaml save_steps=20 overwrite_output_dir=false "
+              "resume_from_checkpoint=" +
+              path));
+    EXPECT_EQ(checkpoints(), (Names{"checkpoint-5", "checkpoint-10"})) << path;
+    cut_back_to("checkpoint-5");
+  }
+}
+
+TEST_F(Resuming, an_adapter_over_another_model_of_the_same_shape_is_refused) {
+  expect_ran(cairn("train recipe.yaml save_steps=5"));
+  cut_back_to("checkpoint-5");
+  fs::rename(folder_ / "model", folder_ / "moved");
+  expect_ran(
+      cairn("train recipe.yaml max_steps=6 model_name_or_path=moved output_dir=elsewhere "
+            "resume_from_checkpoint=out/checkpoint-5"));
+  fs::copy(folder_ / "moved", folder_ / "model");
+  std::fstream file(folder_ / "model/model.safetensors",
+                    std::ios::in | std::ios::out | std::ios::binary);
+  file.seekp(-static_cast<int>(fs::file_size(folder_ / "model/model.safetensors") / 2),
+             std::ios::end);
+  const std::string other(
+      static_cast<size_t>(fs::file_size(folder_ / "model/model.safetensors") / 2), '\x3d');
+  file << other << std::flush;
+  expect_refused("train recipe.yaml overwrite_output_dir=false", 2,
+                 "a sample of the model's weights");
+}
+
 TEST_F(Resuming, names_each_difference_to_the_run_of_the_checkpoint) {
   expect_ran(cairn("train recipe.yaml save_steps=4"));
   const auto differs = [&](const std::string& keys, const Names& words) {
@@ -133,10 +186,10 @@ TEST_F(Resuming, names_each_difference_to_the_run_of_the_checkpoint) {
       EXPECT_NE(outcome.output.find(word), std::string::npos) << word << "\n" << outcome.output;
   };
   differs("lora_rank=4", {"lora_rank is 8 there and 4 here"});
-  differs(
-      "seed=7 per_device_train_batch_size=2 optim=sgd",
-      {"data_seed is 42 there and 7 here", "seed is 42 there and 7 here",
-       "per_device_train_batch_size is 4 there and 2 here", "optim is adamw there and sgd here"});
+  differs("seed=7 per_device_train_batch_size=2 optim=sgd",
+          {"data_seed is 42 there and 7 here", "seed is 42 there and 7 here",
+           "per_device_train_batch_size times ranks is 4 there and 2 here",
+           "optim is adamw there and sgd here"});
   differs("max_samples=20", {"the training data is 20 samples"});
   differs("finetuning_type=full", {"finetuning_type is lora there and full here"});
   differs("trained_precision=mixed", {"trained_precision is f32 there and mixed here"});

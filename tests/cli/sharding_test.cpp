@@ -153,13 +153,55 @@ TEST_F(Ranks, hold_states_in_8_bits_as_one_process_does) {
 
 TEST_F(Ranks, that_would_do_different_things_fail_before_the_first_step) {
   SKIP_WITHOUT_MPI();
-  const std::string two =
-      fmt::format("{} {} : -n 1 {} {}", CAIRN_PROGRAM, "train recipe.yaml zero_stage=1",
-                  CAIRN_PROGRAM, "train recipe.yaml zero_stage=2 output_dir=other");
-  const Outcome outcome = run_command(folder_.string(), launch(1) + two);
-  EXPECT_EQ(outcome.exit_code, 5) << outcome.output;
-  EXPECT_NE(outcome.output.find("give every rank the same recipe"), std::string::npos)
-      << outcome.output;
+  nlohmann::json rows = read("rows.json");
+  rows[3]["output"] = "hallo hello";
+  write_file(folder_ / "other.json", rows.dump());
+  struct Difference {
+    const char *keys, *name;
+  };
+  for (const Difference& difference :
+       {Difference{"zero_stage=2", "zero_stage"}, Difference{"learning_rate=5e-2", "learning_rate"},
+        Difference{"save_steps=3", "save_steps"},
+        Difference{"dataset=other.json", "the training data"}}) {
+    const Outcome outcome = run_command(
+        folder_.string(), launch(1) + fmt::format("{0} train recipe.yaml zero_stage=1 : -n 1 {0} "
+                                                  "train recipe.yaml zero_stage=1 {1}",
+                                                  CAIRN_PROGRAM, difference.keys));
+    EXPECT_EQ(outcome.exit_code, 5) << outcome.output;
+    EXPECT_NE(outcome.output.find(fmt::format("rank 1 differs from rank 0 in {}: give every rank "
+                                              "the same recipe",
+                                              difference.name)),
+              std::string::npos)
+        << outcome.output;
+  }
+}
+
+// Found before the first step, not at the first checkpoint, and never trained over.
+TEST_F(Ranks, that_do_not_share_their_folder_fail_before_the_first_step) {
+  SKIP_WITHOUT_MPI();
+  const auto two = [&](const std::string& second) {
+    return run_command(
+        folder_.string(),
+        launch(1) + fmt::format("{0} train recipe.yaml {1} : -n 1 {0} train "
+                                "recipe.yaml {1} {2}",
+                                CAIRN_PROGRAM,
+                                "save_steps=2 max_steps=8 overwrite_output_dir=false", second));
+  };
+  const Outcome apart = two("output_dir=other");
+  EXPECT_EQ(apart.exit_code, 2) << apart.output;
+  EXPECT_NE(apart.output.find("on a file system that they share"), std::string::npos)
+      << apart.output;
+  ASSERT_EQ(two("max_steps=8").exit_code, 0);
+  // A copy on another machine that has fallen behind.
+  fs::create_directories(folder_ / "behind");
+  for (const char* name : {"checkpoint-2", ".lock"})
+    fs::copy(folder_ / "out" / name, folder_ / "behind" / name, fs::copy_options::recursive);
+  fs::remove_all(folder_ / "out/checkpoint-8");
+  const Outcome behind = two("output_dir=behind");
+  EXPECT_EQ(behind.exit_code, 5) << behind.output;
+  EXPECT_NE(behind.output.find("rank 1 differs from rank 0 in the checkpoint"), std::string::npos)
+      << behind.output;
+  EXPECT_FALSE(exists("out/checkpoint-8"));
 }
 
 // The user's mistake is told once, with its own code.

@@ -126,7 +126,11 @@ TEST_F(CheckpointFolders, a_folder_without_manifest_is_no_checkpoint) {
   fs::create_directories(at("checkpoint-5"));
   EXPECT_THROW(check_checkpoint(at("checkpoint-5")), UserError);
   EXPECT_TRUE(steps().empty());
-  EXPECT_EQ(list_foreign_checkpoints(dir()), std::vector<std::string>{at("checkpoint-5")});
+  const std::vector<CheckpointPath> foreign = list_foreign_checkpoints(dir());
+  ASSERT_EQ(foreign.size(), 1u);
+  EXPECT_EQ(foreign[0].step, 5);
+  EXPECT_EQ(foreign[0].path, at("checkpoint-5"));
+  EXPECT_THROW(CheckpointFolder(dir(), 5), UserError) << "and is never replaced";
 }
 
 TEST_F(CheckpointFolders, the_oldest_go_first_and_the_newest_never) {

@@ -102,6 +102,29 @@ TEST(Remedies, frozen_weights_are_quantised_or_streamed_where_nothing_else_is_le
   EXPECT_EQ(remedy->keys, "quantization_bit=4");
 }
 
+// A stage before states are coded; never what runs on one rank alone.
+TEST(Remedies, of_several_ranks_raise_the_stage) {
+  std::vector<std::string> keys = kFull;
+  keys.insert(keys.end(), {"gradient_checkpointing=block", "zero_persistence_threshold=0"});
+  const Recipe recipe = read(keys);
+  const auto plan_on_four = [&](const Recipe& changed, int64_t budget) {
+    return plan_recipe(changed, make_config(), {.threads = 1}, budget, kRuntime, {0, 4});
+  };
+  const int64_t need = plan_on_four(recipe, INT64_MAX).needed_bytes();
+  for (int64_t part = 9; part > 0; --part) {
+    const int64_t budget = need / 10 * part;
+    const auto remedy = find_remedy(plan_on_four(recipe, budget), [&](const Recipe& changed) {
+      return plan_on_four(changed, budget);
+    });
+    if (part >= 5) {
+      ASSERT_TRUE(remedy) << part;
+      EXPECT_NE(remedy->keys.find("zero_stage="), std::string::npos) << remedy->keys;
+    }
+    if (!remedy) continue;
+    EXPECT_EQ(remedy->keys.find("optimizer_in_backward"), std::string::npos) << remedy->keys;
+  }
+}
+
 TEST(Remedies, none_where_nothing_helps) { EXPECT_FALSE(remedy_within(read(kLora), 1000)); }
 
 TEST(LossChunk, shrinks_only_where_the_plan_would_not_fit_by_little) {
