@@ -146,7 +146,7 @@ CheckpointFolder::CheckpointFolder(const std::string& output_dir, int64_t step)
     throw UserError(fmt::format(
         "{} is no checkpoint of Cairn, and one is to be written there: move it away.", final_));
   remove_tree(partial_);
-  fs::create_directory(partial_, error);
+  fs::create_directories(partial_, error);
   if (error) throw_disk_error(partial_, fmt::format("made ({})", error.message()));
 }
 

@@ -94,7 +94,11 @@ class Run {
     if (stopped && state_.step > 0 && checkpoints_.latest_step() != state_.step) save_checkpoint();
     // Of a run that wrote no checkpoint the plan has the memory too: a signal may ask for one.
     if (!saved_) trainer_.write_checkpoint(nullptr);
-    if (!stopped) save_model(recipe_.output.output_dir);
+    if (!stopped) {
+      // Hours have passed since it was there.
+      if (leads()) make_folder(recipe_.output.output_dir);
+      save_model(recipe_.output.output_dir);
+    }
     return summary(stopped);
   }
 

@@ -45,41 +45,54 @@ void ThreadRanks::leave(int rank) {
   changed_.notify_all();
 }
 
-void ThreadRanks::meet(int rank, const Transfer& transfer, bool shows) {
+void ThreadRanks::meet(int rank, const Transfer& transfer, Meeting meeting) {
   std::unique_lock lock(mutex_);
-  // Once a transfer: the others read it between the meetings.
-  if (shows) transfers_[static_cast<size_t>(rank)] = &transfer;
-  const int64_t meeting = ++meetings_[static_cast<size_t>(rank)];
+  if (meeting == Meeting::first)
+    transfers_[static_cast<size_t>(rank)] = &transfer;
+  else
+    --readers_;
+  const int64_t number = ++meetings_[static_cast<size_t>(rank)];
   changed_.notify_all();
   const auto missing = [&] {
     return std::find_if(meetings_.begin(), meetings_.end(),
-                        [&](int64_t met) { return met < meeting; }) -
+                        [&](int64_t met) { return met < number; }) -
            meetings_.begin();
   };
   const auto is_gone = [&] { return missing() < size() && gone_[static_cast<size_t>(missing())]; };
-  const bool came =
-      changed_.wait_for(lock, timeout_, [&] { return missing() == size() || is_gone(); });
-  if (missing() == size()) return;
-  throw CommError(fmt::format(
-      "rank {} {} before the {} of {} ranks that rank {} is in; look at what rank {} said",
-      missing(),
-      came ? "ended"
-           : fmt::format("did not answer within {} s",
-                         std::chrono::duration<double>(timeout_).count()),
-      name_of(transfer.kind), size(), rank, missing()));
+  changed_.wait_for(lock, timeout_, [&] { return given_up_ || missing() == size() || is_gone(); });
+  if (missing() < size())
+    give_up(lock, fmt::format(
+                      "rank {} {} before the {} of {} ranks that rank {} is in; look at what rank "
+                      "{} said",
+                      missing(),
+                      is_gone() ? "ended"
+                                : fmt::format("did not answer within {} s",
+                                              std::chrono::duration<double>(timeout_).count()),
+                      name_of(transfer.kind), size(), rank, missing()));
+  if (given_up_)
+    give_up(lock, fmt::format("rank {} came to the {} of {} ranks when others had given it up",
+                              rank, name_of(transfer.kind), size()));
+  if (meeting != Meeting::last) ++readers_;
+}
+
+void ThreadRanks::give_up(std::unique_lock<std::mutex>& lock, const std::string& why) {
+  given_up_ = true;
+  changed_.notify_all();
+  changed_.wait(lock, [&] { return readers_ == 0; });
+  throw CommError(why);
 }
 
 void ThreadRanks::perform(int rank, const Transfer& transfer) {
-  meet(rank, transfer, true);
+  meet(rank, transfer, Meeting::first);
   if (const std::string difference = compare(rank, transfer); !difference.empty()) {
     // Everyone has looked before anyone goes.
-    meet(rank, transfer);
+    meet(rank, transfer, Meeting::last);
     throw CommError(difference);
   }
   switch (transfer.kind) {
     case Collective::all_reduce:
       reduce(rank, transfer);
-      meet(rank, transfer);
+      meet(rank, transfer, Meeting::within);
       gather(transfer);
       break;
     case Collective::reduce_scatter:
@@ -101,7 +114,7 @@ void ThreadRanks::perform(int rank, const Transfer& transfer) {
       break;
   }
   // Nobody goes on to change what another still reads.
-  meet(rank, transfer);
+  meet(rank, transfer, Meeting::last);
 }
 
 std::string ThreadRanks::compare(int rank, const Transfer& transfer) const {

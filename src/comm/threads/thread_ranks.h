@@ -24,9 +24,12 @@ class ThreadRanks {
 
  private:
   class Rank;
-  // Waits until every rank has come here; `shows` lets them see this one's transfer. Throws
-  // CommError naming a rank that is gone or late.
-  void meet(int rank, const Transfer& transfer, bool shows = false);
+  // Waits until every rank has come here. Up to its next meeting a rank then reads the transfers of
+  // all, unless this is the last one of a transfer. Throws CommError naming a rank that is gone or
+  // late, once nobody reads any more.
+  enum class Meeting : uint8_t { first, within, last };
+  void meet(int rank, const Transfer& transfer, Meeting meeting);
+  [[noreturn]] void give_up(std::unique_lock<std::mutex>& lock, const std::string& why);
   void leave(int rank);
   void perform(int rank, const Transfer& transfer);
   // Empty if all ranks want the same.
@@ -40,6 +43,8 @@ class ThreadRanks {
   std::vector<const Transfer*> transfers_;  // of each rank, at the latest meeting
   std::vector<int64_t> meetings_;           // of each rank
   std::vector<bool> gone_;
+  int readers_ = 0;        // ranks between two meetings of a transfer
+  bool given_up_ = false;  // a rank was lost: what it shows may be gone as soon as nobody reads
 };
 
 }  // namespace cairn
