@@ -35,6 +35,7 @@ RunIdentity::Values values_of(const PreparedRun& run) {
   const nlohmann::json recipe = nlohmann::json::parse(to_json(run.recipe));
   for (const auto& [key, value] : recipe.items())
     if (std::ranges::find(kOwn, key) == kOwn.end()) values[key] = value.dump();
+  values["a sample of the model's weights"] = sample_of_weights(run);
   values[kBegin] = run.resume ? checksum_of_checkpoint(run.resume->folder) : "none";
   return values;
 }

@@ -64,8 +64,24 @@ std::string checksum_of_tensors(const TensorSource& source) {
   return checksum.text();
 }
 
-// One row of each tensor: enough to tell one model of a shape from another.
-std::string checksum_of_rows(const TensorSource& source) {
+std::string examples_words(const ExampleSet& examples) {
+  Checksum checksum;
+  const auto add = [&](const std::vector<int32_t>& values) {
+    checksum.add(std::as_bytes(std::span(values)));
+  };
+  for (int64_t i = 0; i < examples.size(); ++i) {
+    const Example example = examples.read(i);
+    checksum.add(fmt::format("{}\n", example.tokens()));
+    add(example.ids);
+    add(example.labels);
+  }
+  return fmt::format("{} samples, checksum {}", examples.size(), checksum.text());
+}
+
+}  // namespace
+
+std::string sample_of_weights(const PreparedRun& run) {
+  const TensorSource& source = *run.files.weights;
   Checksum checksum;
   std::vector<std::byte> scratch(kLeastReadScratchBytes), raw(64);
   for (const TensorInfo& info : source.tensors()) {
@@ -86,22 +102,6 @@ std::string checksum_of_rows(const TensorSource& source) {
   return checksum.text();
 }
 
-std::string examples_words(const ExampleSet& examples) {
-  Checksum checksum;
-  const auto add = [&](const std::vector<int32_t>& values) {
-    checksum.add(std::as_bytes(std::span(values)));
-  };
-  for (int64_t i = 0; i < examples.size(); ++i) {
-    const Example example = examples.read(i);
-    checksum.add(fmt::format("{}\n", example.tokens()));
-    add(example.ids);
-    add(example.labels);
-  }
-  return fmt::format("{} samples, checksum {}", examples.size(), checksum.text());
-}
-
-}  // namespace
-
 RunIdentity identify(const PreparedRun& run) {
   RunIdentity identity;
   for (const char* key : kFixedKeys) identity.fixed[key] = value_of(run.recipe, key);
@@ -112,7 +112,7 @@ RunIdentity identify(const PreparedRun& run) {
   if (run.spec.model.lora) {
     add_lora(*run.spec.model.lora, identity);
     // A full fine-tune has its own in the checkpoint.
-    identity.fixed["a sample of the model's weights"] = checksum_of_rows(*run.files.weights);
+    identity.fixed["a sample of the model's weights"] = sample_of_weights(run);
   }
   identity.fixed["optim"] = run.spec.optimizer.rule == OptimizerRule::sgd ? "sgd" : "adamw";
   identity.fixed["the model"] = shape_words(run.spec.model.config);

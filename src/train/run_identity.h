@@ -18,6 +18,9 @@ struct RunIdentity {
 };
 
 RunIdentity identify(const PreparedRun& run);
+// One row of each tensor of the base model, as a checksum: enough to tell one model of a shape from
+// another.
+std::string sample_of_weights(const PreparedRun& run);
 
 // "lora_rank is 8 there and 16 here", one a difference.
 std::vector<std::string> list_differences(const RunIdentity::Values& there,

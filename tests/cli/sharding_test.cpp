@@ -1,5 +1,6 @@
 // The program on many ranks: planned in one process, and run under mpirun.
 #include "cli/ranks.h"
+#include "cli/run_files.h"
 #include "support/tolerance.h"
 
 namespace cairn::test {
@@ -156,17 +157,24 @@ TEST_F(Ranks, that_would_do_different_things_fail_before_the_first_step) {
   nlohmann::json rows = read("rows.json");
   rows[3]["output"] = "hallo hello";
   write_file(folder_ / "other.json", rows.dump());
+  write_model(folder_ / "other");
+  std::string weights = text_of(folder_ / "other/model.safetensors");
+  std::fill(weights.begin() + static_cast<std::ptrdiff_t>(weights.size() / 2), weights.end(), '=');
+  write_file(folder_ / "other/model.safetensors", weights);
   struct Difference {
     const char *keys, *name;
   };
   for (const Difference& difference :
        {Difference{"zero_stage=2", "zero_stage"}, Difference{"learning_rate=5e-2", "learning_rate"},
         Difference{"save_steps=3", "save_steps"},
-        Difference{"dataset=other.json", "the training data"}}) {
+        Difference{"dataset=other.json", "the training data"},
+        Difference{"model_name_or_path=other", "a sample of the model's weights"}}) {
     const Outcome outcome = run_command(
-        folder_.string(), launch(1) + fmt::format("{0} train recipe.yaml zero_stage=1 : -n 1 {0} "
-                                                  "train recipe.yaml zero_stage=1 {1}",
-                                                  CAIRN_PROGRAM, difference.keys));
+        folder_.string(),
+        launch(1) +
+            fmt::format("{0} train recipe.yaml finetuning_type=full zero_stage=1 : -n 1 {0} "
+                        "train recipe.yaml finetuning_type=full zero_stage=1 {1}",
+                        CAIRN_PROGRAM, difference.keys));
     EXPECT_EQ(outcome.exit_code, 5) << outcome.output;
     EXPECT_NE(outcome.output.find(fmt::format("rank 1 differs from rank 0 in {}: give every rank "
                                               "the same recipe",
