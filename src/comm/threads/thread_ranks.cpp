@@ -78,7 +78,8 @@ void ThreadRanks::meet(int rank, const Transfer& transfer, Meeting meeting) {
 void ThreadRanks::give_up(std::unique_lock<std::mutex>& lock, const std::string& why) {
   given_up_ = true;
   changed_.notify_all();
-  changed_.wait(lock, [&] { return readers_ == 0; });
+  // One that never comes back must not keep the others for ever.
+  changed_.wait_for(lock, timeout_, [&] { return readers_ == 0; });
   throw CommError(why);
 }
 

@@ -4,27 +4,17 @@
 
 #include <gtest/gtest.h>
 
+#include "unit/plan/small_config.h"
+
 namespace cairn::test {
 namespace {
-
-ModelConfig make_config() {
-  ModelConfig config;
-  config.hidden = 256;
-  config.intermediate = 512;
-  config.num_layers = 6;
-  config.num_heads = 4;
-  config.num_kv_heads = 2;
-  config.head_dim = 64;
-  config.vocab = 1024;
-  return config;
-}
 
 // A link and a disk that are slow, and cores that are not.
 Plan plan_within(const Recipe& recipe, int64_t budget, int ranks) {
   TargetProfile profile;
   profile.threads = 1;
   profile.link_bytes_per_second = profile.page_bytes_per_second = 1e7;
-  return plan_recipe(recipe, make_config(), profile, budget, 0, {0, ranks});
+  return plan_recipe(recipe, make_small_config(), profile, budget, 0, {0, ranks});
 }
 
 Recipe read(const std::vector<std::string>& keys) {

@@ -5,23 +5,12 @@
 #include <gtest/gtest.h>
 
 #include "base/bytes.h"
+#include "unit/plan/small_config.h"
 
 namespace cairn::test {
 namespace {
 
 constexpr int64_t kRuntime = 0;
-
-ModelConfig make_config() {
-  ModelConfig config;
-  config.hidden = 256;
-  config.intermediate = 512;
-  config.num_layers = 6;
-  config.num_heads = 4;
-  config.num_kv_heads = 2;
-  config.head_dim = 64;
-  config.vocab = 1024;
-  return config;
-}
 
 Recipe read(const std::vector<std::string>& keys) {
   std::vector<std::string> all = {"model_name_or_path=m", "bf16=true"};
@@ -30,7 +19,7 @@ Recipe read(const std::vector<std::string>& keys) {
 }
 
 Plan plan_within(const Recipe& recipe, int64_t budget) {
-  return plan_recipe(recipe, make_config(), {.threads = 1}, budget, kRuntime);
+  return plan_recipe(recipe, make_small_config(), {.threads = 1}, budget, kRuntime);
 }
 
 std::optional<Remedy> remedy_within(const Recipe& recipe, int64_t budget) {
@@ -108,7 +97,7 @@ TEST(Remedies, of_several_ranks_raise_the_stage) {
   keys.insert(keys.end(), {"gradient_checkpointing=block", "zero_persistence_threshold=0"});
   const Recipe recipe = read(keys);
   const auto plan_on_four = [&](const Recipe& changed, int64_t budget) {
-    return plan_recipe(changed, make_config(), {.threads = 1}, budget, kRuntime, {0, 4});
+    return plan_recipe(changed, make_small_config(), {.threads = 1}, budget, kRuntime, {0, 4});
   };
   const int64_t need = plan_on_four(recipe, INT64_MAX).needed_bytes();
   for (int64_t part = 9; part > 0; --part) {
@@ -131,7 +120,7 @@ TEST(LossChunk, shrinks_only_where_the_plan_would_not_fit_by_little) {
   std::vector<std::string> keys = kLora;
   keys.push_back("gradient_checkpointing=block");
   const Recipe recipe = read(keys);
-  ModelConfig config = make_config();
+  ModelConfig config = make_small_config();
   config.vocab = 65536;
   const auto plan_with = [&](int64_t budget) {
     return plan_recipe(recipe, config, {.threads = 1}, budget, kRuntime);
