@@ -45,7 +45,8 @@ struct MeasuredStep {
   double share() const { return rate() / gemm_rate; }
 };
 
-// Medians of so many steps. Throws OutOfBudget where this machine has not the memory.
+// Medians of so many steps, after one that warms up unless a step takes over a minute. Throws
+// OutOfBudget where this machine has not the memory.
 MeasuredStep measure_step(const TrainSpec& spec, const Batch& batch, int repeats, Backend& backend);
 
 nlohmann::ordered_json to_json(const MeasuredStep& measured);
