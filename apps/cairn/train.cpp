@@ -16,6 +16,7 @@
 #include "ranks.h"
 #include "recipe_arguments.h"
 #include "report/accounts.h"
+#include "room.h"
 #include "run_reporter.h"
 #include "stop_signal.h"
 #include "streams.h"
@@ -78,19 +79,6 @@ int threads_of(const Recipe& recipe) {
   return usable < installed_cores() ? usable : std::max(1, usable / launched_ranks_here());
 }
 
-// What this rank may hold and what its process holds: alike on all ranks, so that they plan alike.
-struct Room {
-  int64_t budget = 0, runtime = 0;
-};
-Room agree_on_room(const Recipe& recipe, Communicator& ranks) {
-  const int64_t here = launched_ranks_here();
-  const int64_t budget = recipe.memory.memory_budget ? budget_of(recipe) : budget_of(recipe) / here;
-  const std::vector<double> budgets = ranks.exchange(static_cast<double>(budget));
-  const std::vector<double> runtimes = ranks.exchange(static_cast<double>(resident_bytes()));
-  return {static_cast<int64_t>(*std::min_element(budgets.begin(), budgets.end())),
-          static_cast<int64_t>(*std::max_element(runtimes.begin(), runtimes.end()))};
-}
-
 // Ranks that would wait for different transfers fail before the first of them.
 void check_schedules(const Plan& plan, const PreparedRun& run, Communicator& ranks) {
   const uint64_t hash = plan.rehearsal.schedule_hash ^
@@ -123,17 +111,6 @@ class SilentObserver : public TrainObserver {
   void on_step(const StepRecord&) override {}
   bool wants_stop() override { return stop_was_asked(); }
 };
-
-// Prints the ledger and the cheapest remedy to stderr.
-int refuse(const Plan& plan, const PreparedRun& run, const TargetProfile& profile) {
-  const std::optional<Remedy> remedy = find_remedy(plan, [&](const Recipe& changed) {
-    return plan_run(prepare_run(changed, run.spec.world), profile, plan.budget_bytes,
-                    plan.runtime_bytes);
-  });
-  tell(to_text(plan, remedy));
-  tell("cairn: {} does not fit the budget; nothing was loaded\n", run.recipe.output.output_dir);
-  return kDoesNotFit;
-}
 
 void print_result(const Plan& plan, const Snapshot& measured, const RunSummary& summary,
                   const Recipe& recipe) {
@@ -187,10 +164,10 @@ int train_on(const Recipe& recipe, Communicator& ranks) {
   const Room room = agree_on_room(recipe, ranks);
   const Plan plan = plan_run(run, profile, room.budget, room.runtime);
   check_schedules(plan, run, ranks);
-  if (!plan.fits()) {
-    const int code = leads ? refuse(plan, run, profile) : kDoesNotFit;
+  if (!has_room(plan, room)) {
+    if (leads) refuse(plan, room, run, profile);
     ranks.barrier();
-    return code;
+    return kDoesNotFit;
   }
   // What the plan chose is what runs, and what a later run can be asked for.
   run.recipe = plan.recipe;

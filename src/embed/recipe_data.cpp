@@ -1,6 +1,8 @@
 #include "embed/recipe_data.h"
 
+#include <filesystem>
 #include <new>
+#include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "cairn/error.h"
@@ -30,6 +32,10 @@ void with_public_errors(const std::function<void()>& body) {
   } catch (const DeviceError& error) {
     throw Error(ErrorKind::device_refused, error.what());
   } catch (const CheckFailed& error) {
+    throw Error(ErrorKind::own_fault, error.what());
+  } catch (const std::filesystem::filesystem_error& error) {
+    throw Error(ErrorKind::wrong_input, error.what());
+  } catch (const nlohmann::json::exception& error) {
     throw Error(ErrorKind::own_fault, error.what());
   } catch (const std::bad_alloc&) {
     throw Error(ErrorKind::device_refused, "the system has no memory left for the process itself");

@@ -40,6 +40,12 @@ Plan plan_within_budget(const PreparedRun& run, const Backend& backend) {
         fmt::format("the run needs {} of {}; plan() says which account holds it",
                     format_bytes(plan.needed_bytes()), format_bytes(plan.budget_bytes)),
         plan.rehearsal.snapshot, plan.needed_bytes());
+  if (const int64_t machine = default_budget_bytes(); plan.needed_bytes() > machine)
+    throw OutOfBudget(
+        fmt::format("the run needs {}, which memory_budget allows, but this machine has {} to give "
+                    "now; free some, or lower memory_budget for a plan that fits",
+                    format_bytes(plan.needed_bytes()), format_bytes(machine)),
+        plan.rehearsal.snapshot, plan.needed_bytes());
   return plan;
 }
 

@@ -77,11 +77,8 @@ std::vector<std::string_view> model_file_names() {
           "special_tokens_map.json"};
 }
 
-void write_model_json(const ModelFiles& model, const std::string& folder) {
-  write_model_json(model, model.config, folder);
-}
-
-void write_model_json(const ModelFiles& model, nlohmann::json config, const std::string& folder) {
+void write_model_json(const ModelFiles& model, nlohmann::json config, DType storage,
+                      const std::string& folder) {
   const fs::path root(folder);
   if (!model.tokenizer.is_null()) write_json((root / "tokenizer.json").string(), model.tokenizer);
   if (!model.tokenizer_config.is_null()) {
@@ -91,7 +88,7 @@ void write_model_json(const ModelFiles& model, nlohmann::json config, const std:
   }
   if (!model.generation_config.is_null())
     write_json((root / "generation_config.json").string(), model.generation_config);
-  config["torch_dtype"] = "bfloat16";
+  config["torch_dtype"] = storage == DType::bf16 ? "bfloat16" : "float32";
   config.erase("dtype");
   write_json((root / "config.json").string(), config);
 }
@@ -108,7 +105,7 @@ void export_hf_folder(const ModelFiles& model, const std::string& folder,
                     model.path));
   make_folder(folder);
   write_weights(model, folder, scratch);
-  write_model_json(model, folder);
+  write_model_json(model, model.config, DType::bf16, folder);
 }
 
 }  // namespace cairn

@@ -50,10 +50,10 @@ class HfWeightsWriter {
 std::vector<std::string_view> model_file_names();
 
 // config.json, generation_config.json, tokenizer.json, tokenizer_config.json,
-// special_tokens_map.json, whichever the model has. The folder must exist.
-void write_model_json(const ModelFiles& model, const std::string& folder);
-// The same with another config.json.
-void write_model_json(const ModelFiles& model, nlohmann::json config, const std::string& folder);
+// special_tokens_map.json, whichever the model has; config.json is `config`, of weights that are
+// stored as `storage`. The folder must exist.
+void write_model_json(const ModelFiles& model, nlohmann::json config, DType storage,
+                      const std::string& folder);
 
 // The whole model in bf16. `scratch` (kReadScratchBytes) is all the tensor memory it uses.
 void export_hf_folder(const ModelFiles& model, const std::string& folder,

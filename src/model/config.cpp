@@ -57,6 +57,16 @@ void refuse_dropout(const json& config) {
                       key, config[key].dump()));
 }
 
+// A scaling by the whole factor that covers `positions`.
+json stretching(RopeKind kind, int64_t positions, int64_t original) {
+  CAIRN_CHECK(kind != RopeKind::longrope,
+              "[stretch_positions] wanted a kind that a length determines, got longrope");
+  json rope = {{"rope_type", name_of(kind)}, {"factor", ceil_div(positions, original)}};
+  if (kind == RopeKind::yarn || kind == RopeKind::llama3)
+    rope["original_max_position_embeddings"] = original;
+  return rope;
+}
+
 }  // namespace
 
 ModelConfig parse_model_config(const json& config) {
@@ -74,17 +84,29 @@ ModelConfig parse_model_config(const json& config) {
 }
 
 void stretch_positions(RopeKind kind, int64_t positions, ModelConfig& config) {
-  CAIRN_CHECK(kind != RopeKind::longrope,
-              "[stretch_positions] wanted a kind that a length determines, got longrope");
-  const int64_t original = config.max_position;
-  if (positions <= original) return;
-  const int64_t factor = ceil_div(positions, original);
-  config.max_position = original * factor;
-  json rope = {{"rope_type", name_of(kind)}, {"factor", factor}};
-  if (kind == RopeKind::yarn || kind == RopeKind::llama3)
-    rope["original_max_position_embeddings"] = original;
+  if (positions <= config.max_position) return;
+  const json rope = stretching(kind, positions, config.max_position);
+  config.max_position *= rope["factor"].get<int64_t>();
   config.rope_scaling =
       read_rope(rope, config.rope_theta, config.rotary_width(), config.max_position, 0).scaling;
+}
+
+json stretched_json(RopeKind kind, int64_t positions, json config) {
+  const int64_t original = parse_model_config(config).max_position;
+  if (positions <= original) return config;
+  const json rope = stretching(kind, positions, original);
+  config["max_position_embeddings"] = original * rope["factor"].get<int64_t>();
+  const bool named_anew = has_key(config, "rope_parameters");
+  json& place = config[named_anew ? "rope_parameters" : "rope_scaling"];
+  json& full =
+      place.is_object() && place.contains("full_attention") ? place["full_attention"] : place;
+  // What is no part of the scaling stays.
+  json kept = json::object();
+  for (const char* key : {"rope_theta", "partial_rotary_factor"})
+    if (full.is_object() && full.contains(key)) kept[key] = full[key];
+  kept.update(rope);
+  full = std::move(kept);
+  return config;
 }
 
 bool ModelConfig::has_local_layers() const {

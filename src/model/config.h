@@ -71,6 +71,8 @@ struct ModelConfig {
 // the whole factor that covers them, in the place of any scaling there was. Positions that the
 // model has already leave it alone. Not longrope, which no length determines.
 void stretch_positions(RopeKind kind, int64_t positions, ModelConfig& config);
+// The config.json that describes the stretched model.
+nlohmann::json stretched_json(RopeKind kind, int64_t positions, nlohmann::json config);
 
 // Throws UserError naming the key that is missing, out of range or not supported.
 ModelConfig parse_model_config(const nlohmann::json& config);

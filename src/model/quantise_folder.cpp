@@ -155,7 +155,7 @@ void quantise_folder(const Exec& exec, const ModelFiles& files, const QuantSpec&
   writer->finish();
   nlohmann::json config = files.config;
   config["quantization_config"] = make_quantization_config(quantisation);
-  write_model_json(files, config, *folder);
+  write_model_json(files, config, DType::bf16, *folder);
 }
 
 }  // namespace cairn

@@ -113,7 +113,7 @@ void save_model(const Exec& exec, Model& model, const std::string* folder, const
   for (Parameter& parameter : model.parameters())
     streamer.write(parameter, parameter.name, &writer);
   writer.finish();
-  write_model_json(*base, *folder);
+  write_model_json(*base, base->config, storage, *folder);
 }
 
 }  // namespace cairn

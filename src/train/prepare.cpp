@@ -60,6 +60,23 @@ void check_vocabulary(const Tokenizer& tokenizer, const ModelConfig& config) {
         tokenizer.vocab_size() - 1, config.vocab));
 }
 
+void check_trainable(const ModelSpec& spec) {
+  if (spec.quantisation && !spec.lora)
+    throw UserError(
+        "the model's weights are quantised, so they stay frozen: use finetuning_type: lora, or a "
+        "checkpoint in bf16");
+}
+
+// Only whoever quantises chooses what stays as it was.
+void check_left_plain(const std::vector<std::string>& modules, const QuantSpec& quantisation) {
+  for (const std::string& name : modules)
+    if (std::ranges::find(quantisation.plain_modules, name) == quantisation.plain_modules.end())
+      throw UserError(fmt::format(
+          "llm_int8_skip_modules: the checkpoint is quantised already, and its config.json does "
+          "not list '{}' as left plain; take the key away, or give the model unquantised",
+          name));
+}
+
 }  // namespace
 
 std::string find_path(const std::string& path, const fs::path& recipe_folder) {
@@ -140,11 +157,10 @@ TrainSpec make_train_spec(const Recipe& recipe, const ModelConfig& config) {
     spec.model.quantisation->nested = recipe.model.double_quantization;
     spec.model.quantisation->plain_modules = recipe.model.plain_modules;
   }
-  if (spec.model.quantisation && !spec.model.lora)
-    throw UserError(
-        "the model's weights are quantised, so they stay frozen: use finetuning_type: lora, or a "
-        "checkpoint in bf16");
-  if (!config.quantisation && !recipe.model.plain_modules.empty())
+  check_trainable(spec.model);
+  if (config.quantisation)
+    check_left_plain(recipe.model.plain_modules, *config.quantisation);
+  else if (!recipe.model.plain_modules.empty())
     check_plain_modules(Model(spec.model), "llm_int8_skip_modules");
   spec.model.upcast_norms = recipe.model.upcast_layernorm;
   spec.model.attention = attention_kind(recipe.model.flash_attn);
@@ -187,6 +203,7 @@ PreparedRun prepare_run(const Recipe& recipe, World world) {
   run.spec = make_train_spec(recipe, config);
   run.spec.world = world;
   match_quantised_weights(*run.files.weights, run.spec.model);
+  check_trainable(run.spec.model);
   if (!recipe.model.adapter_name_or_path.empty()) {
     const std::string folder = find_path(recipe.model.adapter_name_or_path, recipe.folder);
     LoraSpec lora = read_adapter_config(folder);
@@ -217,6 +234,10 @@ PreparedRun prepare_run(const Recipe& recipe, World world) {
   check_deepspeed_agrees(recipe, {world.size, run.schedule.total_steps, run.schedule.warmup_steps});
   for (std::string& remark : remarks_of(run, chat_template, tokenizer))
     run.remarks.push_back(std::move(remark));
+  // What is saved describes what was trained.
+  if (recipe.model.rope_scaling)
+    run.files.config = stretched_json(*recipe.model.rope_scaling, recipe.data.cutoff_len,
+                                      std::move(run.files.config));
   return run;
 }
 

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <nlohmann/json.hpp>
+
 namespace cairn {
 namespace {
 
@@ -26,6 +28,18 @@ std::string packing_remark(const PreparedRun& run) {
                      counted(run.data.train.size(), "sample", "samples"),
                      counted(static_cast<int64_t>(rows.size()), "row", "rows"), capacity,
                      100 * static_cast<double>(tokens) / places);
+}
+
+// The adapter is saved without a config.json of its own.
+std::string stretched_base_remark(const PreparedRun& run) {
+  const nlohmann::json config =
+      stretched_json(*run.recipe.model.rope_scaling, run.recipe.data.cutoff_len, run.files.config);
+  const char* key = config.contains("rope_parameters") ? "rope_parameters" : "rope_scaling";
+  return fmt::format(
+      "rope_scaling stretches positions to {}: whoever loads the adapter gives its base the same, "
+      "in config.json \"max_position_embeddings\": {} and \"{}\": {}",
+      run.spec.model.config.max_position, run.spec.model.config.max_position, key,
+      config[key].dump());
 }
 
 }  // namespace
@@ -82,6 +96,9 @@ std::vector<std::string> remarks_of(const PreparedRun& run, const ChatTemplate& 
     remarks.push_back(fmt::format(
         "rope_scaling: without effect, since cutoff_len {} is within the {} positions of the model",
         run.recipe.data.cutoff_len, original_positions(run)));
+  if (run.recipe.model.rope_scaling && run.spec.model.lora &&
+      run.recipe.data.cutoff_len > original_positions(run))
+    remarks.push_back(stretched_base_remark(run));
   if (run.recipe.data.packing && run.recipe.method.stage == Stage::sft)
     remarks.push_back(packing_remark(run));
   const std::vector<std::string> missing = chat_template.missing_markers(tokenizer);

@@ -53,6 +53,10 @@ TEST_F(Quantize, modules_that_are_to_stay_as_they_are_do) {
                  "'downproj' is no module of this model");
   expect_refused("quantize --model model --output other --skip downproj", 2,
                  "'downproj' is no module of this model");
+  expect_refused(
+      "train recipe.yaml model_name_or_path=nf4 quantization_bit=4 "
+      "llm_int8_skip_modules=[down_proj,v_proj]",
+      2, "its config.json does not list 'v_proj' as left plain");
 }
 
 // The keys that Hugging Face's trainer has for a run short of memory.

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "cli/small_program.h"
 
@@ -36,6 +37,55 @@ TEST_F(Program, trains_an_adapter_and_measures_what_it_predicted) {
   const SafetensorsFile logits((folder_ / "l").string());
   const auto tokens = 1 + std::count(ids.output.begin(), ids.output.end(), ',');
   EXPECT_EQ(logits.require("logits").shape, (Shape{tokens, kVocab}));
+}
+
+// What is saved describes what was trained: its type, and positions that were stretched.
+TEST_F(Program, saves_a_full_fine_tune_with_its_type_and_its_positions) {
+  ASSERT_EQ(cairn("train recipe.yaml finetuning_type=full max_steps=1 bf16=false "
+                  "rope_scaling=yarn cutoff_len=5000")
+                .exit_code,
+            0);
+  const nlohmann::json config = read("out/config.json");
+  EXPECT_EQ(config["torch_dtype"], "float32");
+  EXPECT_EQ(config["max_position_embeddings"], 6144);
+  EXPECT_EQ(config["rope_scaling"],
+            (nlohmann::json{
+                {"rope_type", "yarn"}, {"factor", 3}, {"original_max_position_embeddings", 2048}}));
+  ASSERT_EQ(cairn("train recipe.yaml finetuning_type=full max_steps=1").exit_code, 0);
+  EXPECT_EQ(read("out/config.json")["torch_dtype"], "bfloat16");
+  const Outcome adapter =
+      cairn("train recipe.yaml max_steps=1 rope_scaling=linear cutoff_len=5000");
+  EXPECT_NE(adapter.output.find("whoever loads the adapter gives its base the same"),
+            std::string::npos)
+      << adapter.output;
+}
+
+// An embedding of terabytes, in a file of holes.
+TEST_F(Program, refuses_a_budget_that_the_machine_has_not) {
+  constexpr int64_t kHuge = int64_t{1} << 31;
+  nlohmann::json config = read("model/config.json");
+  config["vocab_size"] = kHuge;
+  ModelSpec spec;
+  spec.config = parse_model_config(config);
+  nlohmann::json header;
+  int64_t end = 0;
+  const Model model(spec);
+  for (const Parameter& parameter : model.parameters()) {
+    const int64_t begin = std::exchange(end, end + 4 * parameter.elements());
+    header[parameter.name] = {{"dtype", "F32"}, {"data_offsets", {begin, end}}};
+    for (int i = 0; i < parameter.shape.rank(); ++i)
+      header[parameter.name]["shape"].push_back(parameter.shape[i]);
+  }
+  std::string text = header.dump();
+  text.resize((text.size() + 7) / 8 * 8, ' ');
+  const auto length = static_cast<uint64_t>(text.size());
+  write_file(folder_ / "model/config.json", config.dump());
+  write_file(folder_ / "model/model.safetensors",
+             std::string(reinterpret_cast<const char*>(&length), 8) + text);
+  fs::resize_file(folder_ / "model/model.safetensors", 8 + length + static_cast<uint64_t>(end));
+  const Outcome outcome = cairn("train recipe.yaml memory_budget=4000TiB");
+  EXPECT_EQ(outcome.exit_code, 3) << outcome.output;
+  EXPECT_NE(outcome.output.find("but this machine has"), std::string::npos) << outcome.output;
 }
 
 TEST_F(Program, names_a_config_that_asks_for_a_kv_cache_and_keeps_none) {
@@ -181,7 +231,8 @@ TEST_F(Program, under_any_budget_it_ends_or_loads_nothing) {
 TEST_F(Program, wrong_input_exits_2_with_a_sentence) {
   expect_refused("train recipe.yaml lora_rnak=8", 2, "lora_rank");
   expect_refused("train recipe.yaml template=nonesuch", 2, "nonesuch");
-  expect_refused("plan recipe.yaml train_on_prompt=true template=glm4", 2, "ends a conversation only");
+  expect_refused("plan recipe.yaml train_on_prompt=true template=glm4", 2,
+                 "ends a conversation only");
   expect_refused("train recipe.yaml dataset=missing.json", 2, "missing.json");
   expect_refused("train recipe.yaml model_name_or_path=nowhere", 2, "nowhere");
   expect_refused("train recipe.yaml overwrite_output_dir=false lora_target=q_porj", 2, "q_porj");
