@@ -1,6 +1,9 @@
 #include "plan/larger_batches.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <vector>
 
 #include "base/error.h"
 
@@ -10,13 +13,10 @@ namespace {
 // Below this share of what the plan moves it is worth a change.
 constexpr double kWorthwhile = 0.9;
 
-Recipe in_passes(const Plan& plan, int64_t passes) {
-  Recipe recipe = plan.recipe;
-  recipe.memory.checkpointing = plan.asked_checkpointing;
-  TrainRecipe& train = recipe.train;
-  train.per_device_train_batch_size *= train.gradient_accumulation_steps / passes;
-  train.gradient_accumulation_steps = passes;
-  return recipe;
+std::vector<std::string> keys_for_passes(const TrainRecipe& train, int64_t passes) {
+  const int64_t samples = train.per_device_train_batch_size * train.gradient_accumulation_steps;
+  return {fmt::format("per_device_train_batch_size={}", samples / passes),
+          fmt::format("gradient_accumulation_steps={}", passes)};
 }
 
 }  // namespace
@@ -32,21 +32,18 @@ std::optional<LargerBatches> find_larger_batches(
   if (!plan.fits() || moved_bytes(plan) == 0) return std::nullopt;
   for (int64_t fewer = 1; fewer < passes; ++fewer) {
     if (passes % fewer != 0) continue;
-    const Recipe recipe = in_passes(plan, fewer);
+    const std::vector<std::string> keys = keys_for_passes(plan.recipe.train, fewer);
     std::optional<Plan> larger;
     try {
-      larger = rehearse_again(recipe);
+      larger = rehearse_again(read_again(plan.recipe, keys));
     } catch (const UserError&) {
-      // A DeepSpeed JSON that names its batch holds the recipe to it.
-      return std::nullopt;
+      // More tokens than a batch may hold, or a DeepSpeed JSON that names its batch.
+      continue;
     }
     if (!larger->fits() || moved_bytes(*larger) > kWorthwhile * moved_bytes(plan) ||
         larger->rehearsal.step_seconds > plan.rehearsal.step_seconds)
       continue;
-    return LargerBatches{
-        fmt::format("per_device_train_batch_size={} gradient_accumulation_steps={}",
-                    recipe.train.per_device_train_batch_size, fewer),
-        std::move(*larger)};
+    return LargerBatches{fmt::format("{}", fmt::join(keys, " ")), std::move(*larger)};
   }
   return std::nullopt;
 }

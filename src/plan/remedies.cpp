@@ -7,96 +7,99 @@
 #include <vector>
 
 #include "base/error.h"
+#include "train/recipe_rules.h"
 
 namespace cairn {
 namespace {
 
-// One change of a recipe. `apply` makes it and returns the keys that say so, or nothing where the
-// recipe leaves no room for it.
+using Keys = std::vector<std::string>;  // each "key=value"
+
+// One change of a recipe: the keys that make it, or none where the recipe leaves no room for it.
 struct Change {
-  std::function<std::string(Recipe&)> apply;
+  std::function<Keys(const Recipe&)> keys_for;
   std::string cost;
 };
 
-std::string use_auto_checkpointing(Recipe& recipe) {
+Keys use_auto_checkpointing(const Recipe& recipe) {
   if (recipe.memory.checkpointing.is_auto()) return {};
-  recipe.memory.checkpointing = *parse_policy("auto");
-  return "gradient_checkpointing=auto";
+  Keys keys;
+  for (const char* other :
+       {"disable_gradient_checkpointing", "use_unsloth_gc", "activation_offloading"})
+    if (is_on(recipe.given, other)) keys.push_back(fmt::format("{}=false", other));
+  keys.push_back("gradient_checkpointing=auto");
+  return keys;
 }
 
-std::string use_flash_attention(Recipe& recipe) {
+Keys use_flash_attention(const Recipe& recipe) {
   if (recipe.model.flash_attn != FlashAttention::disabled) return {};
-  recipe.model.flash_attn = FlashAttention::automatic;
-  return "flash_attn=auto";
+  return {is_given(recipe.given, "attn_implementation") ? "attn_implementation=flash_attention_2"
+                                                        : "flash_attn=auto"};
 }
 
 // The same number of samples a step, in smaller pieces.
-std::string use_accumulation(Recipe& recipe) {
-  TrainRecipe& train = recipe.train;
+Keys use_accumulation(const Recipe& recipe) {
+  const TrainRecipe& train = recipe.train;
   if (train.per_device_train_batch_size == 1 || recipe.memory.optimizer_in_backward) return {};
-  train.gradient_accumulation_steps *= train.per_device_train_batch_size;
-  train.per_device_train_batch_size = 1;
-  train.per_device_eval_batch_size = 1;
-  return fmt::format("per_device_train_batch_size=1 gradient_accumulation_steps={}",
-                     train.gradient_accumulation_steps);
+  Keys keys = {"per_device_train_batch_size=1",
+               fmt::format("gradient_accumulation_steps={}",
+                           train.gradient_accumulation_steps * train.per_device_train_batch_size)};
+  const bool evaluates = recipe.data.val_size > 0 || !recipe.data.eval_dataset.empty();
+  if (evaluates && train.per_device_eval_batch_size > 1)
+    keys.push_back("per_device_eval_batch_size=1");
+  return keys;
 }
 
-std::string use_paged_8bit_states(Recipe& recipe) {
-  OptimizerType& optim = recipe.train.optim;
+Keys use_paged_8bit_states(const Recipe& recipe) {
+  const OptimizerType optim = recipe.train.optim;
   if (optim == OptimizerType::sgd || optim == OptimizerType::paged_adamw_8bit) return {};
-  optim = OptimizerType::paged_adamw_8bit;
-  recipe.memory.optimizer_place = StatePlace::paged;
-  return "optim=paged_adamw_8bit";
+  Keys keys = {"optim=paged_adamw_8bit"};
+  if (is_given(recipe.given, "optimizer_place")) keys.push_back("optimizer_place=paged");
+  return keys;
 }
 
 // Of several ranks each keeps more than it must.
-std::string use_stage(int64_t stage, Recipe& recipe) {
+Keys use_stage(int64_t stage, const Recipe& recipe) {
   if (recipe.sharding.stage >= stage) return {};
-  recipe.sharding.stage = stage;
-  return fmt::format("zero_stage={}", stage);
+  return {fmt::format("zero_stage={}", stage)};
 }
 
-std::string use_optimizer_in_backward(Recipe& recipe) {
+Keys use_optimizer_in_backward(const Recipe& recipe) {
   if (recipe.memory.optimizer_in_backward || recipe.train.gradient_accumulation_steps > 1)
     return {};
-  recipe.memory.optimizer_in_backward = true;
-  return "optimizer_in_backward=true";
+  return {"optimizer_in_backward=true"};
 }
 
-std::string use_lora(Recipe& recipe) {
+Keys use_lora(const Recipe& recipe) {
   if (recipe.method.finetuning_type == FinetuningType::lora) return {};
-  recipe.method.finetuning_type = FinetuningType::lora;
-  return "finetuning_type=lora";
+  return {"finetuning_type=lora"};
 }
 
-std::string use_streaming(Recipe& recipe) {
+Keys use_streaming(const Recipe& recipe) {
   if (recipe.method.finetuning_type != FinetuningType::lora ||
       recipe.memory.weights_place == StatePlace::paged)
     return {};
-  recipe.memory.weights_place = StatePlace::paged;
-  return "weights_place=paged";
+  return {"weights_place=paged"};
 }
 
 // From cheap to dear. What the user asked for is kept as long as it can be.
 std::vector<Change> changes_for(const Plan& plan) {
   const bool quantised = plan.spec.model.quantisation.has_value();
-  const auto quantise = [quantised](Recipe& recipe) -> std::string {
+  const auto quantise = [quantised](const Recipe& recipe) -> Keys {
     if (quantised || recipe.method.finetuning_type != FinetuningType::lora) return {};
-    recipe.model.quantization_bit = 4;
-    return "quantization_bit=4";
+    return {"quantization_bit=4"};
   };
   std::vector<Change> changes = {
       {use_auto_checkpointing,
        "blocks are computed again, or their inputs paged, as far as the budget demands"},
       {use_flash_attention, "nothing: attention is exact without its probabilities, and faster"},
       {use_accumulation, "the same step in smaller pieces, a little slower"}};
-  const auto add = [&](std::function<std::string(Recipe&)> apply, const char* cost) {
-    changes.push_back({std::move(apply), cost});
+  const auto add = [&](std::function<Keys(const Recipe&)> keys_for, const char* cost) {
+    changes.push_back({std::move(keys_for), cost});
   };
   constexpr const char* stages[] = {"each rank keeps its share of the optimizer's states",
                                     "and of the gradients", "and of the weights, sent once more"};
   for (int64_t stage = 1; plan.spec.world.size > 1 && stage <= 3; ++stage)
-    add([stage](Recipe& recipe) { return use_stage(stage, recipe); }, stages[stage - 1]);
+    add([stage](const Recipe& recipe) { return use_stage(stage, recipe); }, stages[stage - 1]);
   add(use_paged_8bit_states, "moments in 8-bit blocks that pass through memory once a step");
   if (plan.spec.world.size == 1)
     add(use_optimizer_in_backward,
@@ -107,68 +110,71 @@ std::vector<Change> changes_for(const Plan& plan) {
        {quantise, "frozen weights are rounded to 4 bits (QLoRA)"},
        {use_streaming, "frozen weights are read from the page file twice a step, or more"}});
   for (int64_t cutoff = plan.recipe.data.cutoff_len / 2; cutoff >= 256; cutoff /= 2)
-    changes.push_back({[cutoff](Recipe& recipe) {
-                         recipe.data.cutoff_len = cutoff;
-                         return fmt::format("cutoff_len={}", cutoff);
-                       },
-                       "longer samples are cut: they lose their end"});
+    changes.push_back(
+        {[cutoff](const Recipe&) -> Keys { return {fmt::format("cutoff_len={}", cutoff)}; },
+         "longer samples are cut: they lose their end"});
   return changes;
 }
 
 class Search {
  public:
   Search(const Plan& plan, const std::function<Plan(const Recipe&)>& rehearse_again)
-      : asked_(plan.recipe), changes_(changes_for(plan)), rehearse_again_(rehearse_again) {
-    asked_.memory.checkpointing = plan.asked_checkpointing;
-  }
+      : asked_(plan.recipe), changes_(changes_for(plan)), rehearse_again_(rehearse_again) {}
 
   // Adds changes until the plan fits, then leaves out the dearest that it fits without.
   std::optional<Remedy> find() {
-    std::vector<size_t> taken;
+    std::vector<const Change*> taken;
     std::optional<Remedy> found;
-    for (size_t i = 0; i < changes_.size() && !found; ++i) {
-      taken.push_back(i);
-      found = attempt(taken);
+    for (const Change& change : changes_) {
+      taken.push_back(&change);
+      const Attempt attempt = try_out(taken);
+      if (attempt == Attempt::refused) taken.pop_back();
+      if (attempt == Attempt::fits) break;
     }
+    found = std::move(latest_);
     if (!found) return found;
     for (size_t i = taken.size() - 1; i-- > 0;) {
-      std::vector<size_t> fewer = taken;
+      std::vector<const Change*> fewer = taken;
       fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(i));
-      if (std::optional<Remedy> leaner = attempt(fewer)) {
-        taken = std::move(fewer);
-        found = std::move(leaner);
-      }
+      if (try_out(fewer) != Attempt::fits) continue;
+      taken = std::move(fewer);
+      found = std::move(latest_);
     }
     return found;
   }
 
  private:
-  // Nothing if the plan does not fit, or the last change has nothing to change.
-  std::optional<Remedy> attempt(const std::vector<size_t>& taken) const {
-    Recipe recipe = asked_;
-    std::vector<std::string> keys, costs;
-    std::string latest;
-    for (size_t i : taken) {
-      latest = changes_[i].apply(recipe);
-      if (latest.empty()) continue;
-      keys.push_back(latest);
-      costs.push_back(changes_[i].cost);
-    }
-    if (latest.empty()) return std::nullopt;
-    std::optional<Plan> plan;
+  enum class Attempt : uint8_t { fits, too_large, refused };
+
+  // Reads the recipe again with the keys of all changes. What fits is in latest_.
+  Attempt try_out(const std::vector<const Change*>& taken) {
+    latest_.reset();
+    Keys keys;
+    std::vector<std::string> costs;
     try {
-      plan = rehearse_again_(recipe);
+      Recipe recipe = read_again(asked_, keys);
+      for (const Change* change : taken) {
+        const Keys more = change->keys_for(recipe);
+        if (more.empty() && change == taken.back()) return Attempt::refused;
+        if (more.empty()) continue;
+        keys.insert(keys.end(), more.begin(), more.end());
+        costs.push_back(change->cost);
+        recipe = read_again(asked_, keys);
+      }
+      Plan plan = rehearse_again_(recipe);
+      if (!plan.fits()) return Attempt::too_large;
+      latest_ = Remedy{fmt::format("{}", fmt::join(keys, " ")),
+                       fmt::format("{}", fmt::join(costs, "; ")), std::move(plan)};
+      return Attempt::fits;
     } catch (const UserError&) {
-      return std::nullopt;  // two keys that do not go together
+      return Attempt::refused;  // two keys that do not go together
     }
-    if (!plan->fits()) return std::nullopt;
-    return Remedy{fmt::format("{}", fmt::join(keys, " ")),
-                  fmt::format("{}", fmt::join(costs, "; ")), std::move(*plan)};
   }
 
-  Recipe asked_;
+  const Recipe& asked_;
   std::vector<Change> changes_;
   const std::function<Plan(const Recipe&)>& rehearse_again_;
+  std::optional<Remedy> latest_;
 };
 
 }  // namespace

@@ -79,6 +79,18 @@ std::string yaml_scalar(const RecipeJson& value) {
   return value.dump();
 }
 
+Recipe resolve_keys(GivenKeys keys, const std::filesystem::path& folder) {
+  Recipe recipe;
+  recipe.folder = folder;
+  for (const auto& [name, given] : keys) read_key(recipe, name, given);
+  apply_deepspeed(recipe, keys);
+  resolve_recipe(recipe, keys);
+  check_recipe(recipe, keys);
+  note_overridden_keys(recipe, keys);
+  recipe.given = std::move(keys);
+  return recipe;
+}
+
 }  // namespace
 
 Recipe parse_recipe(std::string_view text, RecipeFormat format,
@@ -87,15 +99,13 @@ Recipe parse_recipe(std::string_view text, RecipeFormat format,
   GivenKeys keys =
       format == RecipeFormat::json ? parse_json_keys(text, origin) : parse_yaml_keys(text, origin);
   for (const std::string& override_text : overrides) apply_override(keys, override_text);
+  return resolve_keys(std::move(keys), folder);
+}
 
-  Recipe recipe;
-  recipe.folder = folder;
-  for (const auto& [name, given] : keys) read_key(recipe, name, given);
-  apply_deepspeed(recipe, keys);
-  resolve_recipe(recipe, keys);
-  check_recipe(recipe, keys);
-  note_overridden_keys(recipe, keys);
-  return recipe;
+Recipe read_again(const Recipe& recipe, const std::vector<std::string>& overrides) {
+  GivenKeys keys = recipe.given;
+  for (const std::string& override_text : overrides) apply_override(keys, override_text);
+  return resolve_keys(std::move(keys), recipe.folder);
 }
 
 Recipe read_recipe(const std::filesystem::path& path, const std::vector<std::string>& overrides) {

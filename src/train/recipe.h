@@ -17,6 +17,7 @@
 #include "model/trained_precision.h"
 #include "train/deepspeed/deepspeed_config.h"
 #include "train/optimizers/optimizer_settings.h"
+#include "train/recipe_source.h"
 #include "train/sharding/sharding_settings.h"
 
 namespace cairn {
@@ -212,6 +213,7 @@ struct Recipe {
   GenerateRecipe generate;
   std::vector<Note> notes;       // in the order the keys were given
   std::filesystem::path folder;  // of the file that was read: relative paths are tried from it too
+  GivenKeys given;               // what was read
 };
 
 enum class RecipeFormat : uint8_t { yaml, json };
@@ -228,6 +230,9 @@ Recipe parse_recipe(std::string_view text, RecipeFormat format = RecipeFormat::y
                     const std::vector<std::string>& overrides = {},
                     std::string_view origin = "the recipe",
                     const std::filesystem::path& folder = {});
+
+// The recipe that was read, with other keys: each override is as read_recipe takes it.
+Recipe read_again(const Recipe& recipe, const std::vector<std::string>& overrides);
 
 // Every honoured key with its resolved value; reading it back gives an equal recipe. Keys without
 // effect are left out; the YAML form carries their notes as comments.

@@ -105,10 +105,7 @@ std::vector<RecipeKey> train_keys() {
           honoured("data_seed", train, &TrainRecipe::data_seed, at_least<int64_t>(0)),
           honoured("bf16", train, &TrainRecipe::bf16),
           honoured("trained_precision", train, &TrainRecipe::trained_precision),
-          switch_key(
-              "pure_bf16",
-              [](Recipe& recipe) { recipe.train.trained_precision = TrainedPrecision::pure_bf16; }),
-          honoured("eval_strategy", train, &TrainRecipe::eval_strategy),
+          switch_key("pure_bf16"), honoured("eval_strategy", train, &TrainRecipe::eval_strategy),
           without_printing(honoured("evaluation_strategy", train, &TrainRecipe::eval_strategy)),
           honoured("eval_steps", train, &TrainRecipe::eval_steps, steps_range(false))};
 }
@@ -140,14 +137,13 @@ std::vector<RecipeKey> generate_keys() {
 
 }  // namespace
 
-RecipeKey switch_key(const std::string& name, void (*apply)(Recipe&)) {
+RecipeKey switch_key(const std::string& name) {
   RecipeKey key;
   key.name = name;
   key.expected = expected_words<bool>();
-  key.read = [=, expected = key.expected](Recipe& recipe, const Given& given) {
+  key.read = [=, expected = key.expected](Recipe&, const Given& given) {
     bool on = false;
     if (!read_value(given, on)) throw_wrong_value(name, expected, given);
-    if (on) apply(recipe);
   };
   return key;
 }

@@ -139,8 +139,8 @@ RecipeKey refused_unless(std::string name, T harmless, std::string instead) {
 // A key that is refused unless null.
 RecipeKey refused(std::string name, std::string instead);
 
-// Another spelling of a key that is printed: `apply` sets its field if the value is true.
-RecipeKey switch_key(const std::string& name, void (*apply)(Recipe&));
+// Another spelling of a key that is printed, true or false: the rules between keys read it.
+RecipeKey switch_key(const std::string& name);
 // Another spelling of flash_attn.
 RecipeKey attn_implementation_key();
 

@@ -70,10 +70,6 @@ RecipeKey gradient_checkpointing_key() {
   return key;
 }
 
-// Other spellings of a policy.
-void disable_checkpointing(Recipe& recipe) { recipe.memory.checkpointing = *parse_policy("none"); }
-void offload_inputs(Recipe& recipe) { recipe.memory.checkpointing = *parse_policy("offload"); }
-
 Range<std::string> device_range() {
   return {": auto, cpu, cuda or cuda:N", [](const std::string& device) {
             if (device == "auto" || device == "cpu" || device == "cuda") return true;
@@ -90,8 +86,8 @@ std::vector<RecipeKey> memory_keys() {
   const auto memory = &Recipe::memory;
   return {bytes_key("memory_budget", &MemoryRecipe::memory_budget),
           gradient_checkpointing_key(),
-          switch_key("disable_gradient_checkpointing", disable_checkpointing),
-          switch_key("use_unsloth_gc", offload_inputs),
+          switch_key("disable_gradient_checkpointing"),
+          switch_key("use_unsloth_gc"),
           honoured_or_auto("loss_chunk", memory, &MemoryRecipe::loss_chunk, kMostBatchTokens),
           honoured_or_auto("mlp_tile", memory, &MemoryRecipe::mlp_tile, kMostBatchTokens),
           honoured("weights_place", memory, &MemoryRecipe::weights_place),

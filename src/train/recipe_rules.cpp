@@ -14,29 +14,11 @@ void refuse_if(bool wrong, const char* sentence) {
   if (wrong) throw UserError(sentence);
 }
 
-// The value other than null that the recipe gives a key; null if there is none.
-const Given* find_given(const GivenKeys& keys, std::string_view name) {
-  for (const auto& [key, given] : keys)
-    if (key == name && !given.is_null()) return &given;
-  return nullptr;
-}
-
 bool is_paged(OptimizerType optim) {
   return optim == OptimizerType::paged_adamw_8bit || optim == OptimizerType::paged_adamw_32bit;
 }
 
 void check_memory(const Recipe& recipe, const GivenKeys& keys) {
-  const Given* policy = find_given(keys, "gradient_checkpointing");
-  bool on = false;
-  const bool asks_for_one = policy && policy->text != "none" && (!read_value(*policy, on) || on);
-  refuse_if(asks_for_one && is_on(keys, "disable_gradient_checkpointing"),
-            "disable_gradient_checkpointing and gradient_checkpointing contradict each other; keep "
-            "one: gradient_checkpointing: none or block");
-  refuse_if(is_on(keys, "use_unsloth_gc") &&
-                (is_on(keys, "disable_gradient_checkpointing") ||
-                 (policy && policy->text != "offload" && !read_value(*policy, on))),
-            "use_unsloth_gc asks for gradient_checkpointing: offload, and another key for another "
-            "policy; keep one");
   const TrainRecipe& train = recipe.train;
   refuse_if(
       recipe.memory.weights_place == StatePlace::paged &&
@@ -136,6 +118,12 @@ void check_sharding(const Recipe& recipe, const GivenKeys& keys) {
 
 }  // namespace
 
+const Given* find_given(const GivenKeys& keys, std::string_view name) {
+  for (const auto& [key, given] : keys)
+    if (key == name && !given.is_null()) return &given;
+  return nullptr;
+}
+
 bool is_given(const GivenKeys& keys, std::string_view name) { return find_given(keys, name); }
 
 bool is_on(const GivenKeys& keys, std::string_view name) {
@@ -154,10 +142,7 @@ void resolve_recipe(Recipe& recipe, const GivenKeys& keys) {
   if (train.max_steps && *train.max_steps <= 0) train.max_steps.reset();
   std::optional<int64_t>& limit = recipe.output.save_total_limit;
   if (limit && *limit <= 0) limit.reset();
-  // With a budget and no word about checkpointing, the plan chooses.
-  if (recipe.memory.memory_budget && !is_given(keys, "gradient_checkpointing") &&
-      !is_given(keys, "disable_gradient_checkpointing") && !is_given(keys, "use_unsloth_gc"))
-    recipe.memory.checkpointing = *parse_policy("auto");
+  resolve_checkpointing(recipe, keys);
   if (is_paged(train.optim) && !is_given(keys, "optimizer_place"))
     recipe.memory.optimizer_place = StatePlace::paged;
   if (recipe.data.neat_packing) recipe.data.packing = true;
@@ -165,6 +150,7 @@ void resolve_recipe(Recipe& recipe, const GivenKeys& keys) {
   // The name of LLaMA-Factory wins over those that other trainers have for it.
   if (const Given* cutoff = find_given(keys, "cutoff_len"))
     find_recipe_key("cutoff_len")->read(recipe, *cutoff);
+  if (is_on(keys, "pure_bf16")) train.trained_precision = TrainedPrecision::pure_bf16;
   // Weights trained in bf16 make no sense of activations in f32.
   if (train.trained_precision == TrainedPrecision::pure_bf16) train.bf16 = true;
 }
@@ -181,6 +167,7 @@ void check_recipe(const Recipe& recipe, const GivenKeys& keys) {
   check_method(recipe);
   check_data(recipe);
   check_stage(recipe, keys);
+  check_checkpointing(keys);
   check_memory(recipe, keys);
   check_sharding(recipe, keys);
 }

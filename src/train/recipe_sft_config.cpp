@@ -55,9 +55,7 @@ std::vector<RecipeKey> sft_config_keys() {
       refused("pad_token", "set it in the model's tokenizer_config.json"),
   };
   for (RecipeKey& key : keys) key = of_data(std::move(key));
-  keys.push_back(switch_key("activation_offloading", [](Recipe& recipe) {
-    recipe.memory.checkpointing = *parse_policy("offload");
-  }));
+  keys.push_back(switch_key("activation_offloading"));
   keys.back().subject = "memory";
   return keys;
 }

@@ -31,7 +31,8 @@ class Applied {
   // DeepSpeed's bf16 holds trained weights and gradients in bf16 beside an f32 master.
   void set_precision() {
     const bool bf16 = config_.bf16.is_auto || config_.bf16.value == true;
-    const bool pure = recipe_.train.trained_precision == TrainedPrecision::pure_bf16;
+    const bool pure =
+        recipe_.train.trained_precision == TrainedPrecision::pure_bf16 || is_on(keys_, "pure_bf16");
     if (pure && recipe_.sharding.stage == 3)
       refuse(
           "pure_bf16 goes with stages 0 to 2 in LLaMA-Factory; leave it out, for bf16 weights "
@@ -48,8 +49,7 @@ class Applied {
         memory.page_dir = offload.nvme_path;
     if (zero.offload_optimizer.device != OffloadDevice::none) page_optimizer();
     if (zero.offload_param.device != OffloadDevice::none) page_weights();
-    if (config_.cpu_checkpointing && !given("gradient_checkpointing") &&
-        !given("disable_gradient_checkpointing") && !given("use_unsloth_gc"))
+    if (config_.cpu_checkpointing && !asks_for_checkpointing(keys_))
       memory.checkpointing = *parse_policy("offload");
   }
 

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "base/bytes.h"
+#include "base/error.h"
 #include "unit/plan/small_config.h"
 
 namespace cairn::test {
@@ -60,6 +61,46 @@ void expect_keys_make_the_plan(const std::vector<std::string>& keys) {
 
 TEST(Remedies, keys_of_a_low_rank_remedy_make_its_plan) { expect_keys_make_the_plan(kLora); }
 TEST(Remedies, keys_of_a_full_remedy_make_its_plan) { expect_keys_make_the_plan(kFull); }
+
+// Keys that say the opposite, under any of their names, are answered too.
+TEST(Remedies, keys_overcome_what_the_recipe_says) {
+  for (const std::vector<std::string>& said : std::vector<std::vector<std::string>>{
+           {"disable_gradient_checkpointing=true"},
+           {"use_unsloth_gc=true"},
+           {"attn_implementation=eager", "disable_gradient_checkpointing=true"},
+           {"optimizer_place=resident", "gradient_checkpointing=none"}}) {
+    std::vector<std::string> keys = kFull;
+    keys.insert(keys.end(), said.begin(), said.end());
+    expect_keys_make_the_plan(keys);
+  }
+}
+
+TEST(Remedies, smaller_batches_are_smaller_in_evaluation_too) {
+  std::vector<std::string> keys = kLora;
+  keys.insert(keys.end(), {"gradient_checkpointing=auto", "dataset=d", "val_size=0.1"});
+  const Recipe recipe = read(keys);
+  const auto remedy = find_remedy(plan_within(recipe, need_of(recipe) - 1), [&](const Recipe& r) {
+    return plan_within(r, r.train.per_device_eval_batch_size == 1 ? INT64_MAX : 1000);
+  });
+  ASSERT_TRUE(remedy);
+  EXPECT_EQ(remedy->keys,
+            "per_device_train_batch_size=1 gradient_accumulation_steps=2 "
+            "per_device_eval_batch_size=1");
+}
+
+// Such as smaller batches beside a DeepSpeed JSON that names its own.
+TEST(Remedies, a_change_that_is_refused_leaves_the_next_ones_their_chance) {
+  std::vector<std::string> keys = kFull;
+  keys.insert(keys.end(), {"gradient_checkpointing=block", "per_device_train_batch_size=2"});
+  const Recipe recipe = read(keys);
+  const int64_t budget = need_of(recipe) * 3 / 4;
+  const auto remedy = find_remedy(plan_within(recipe, budget), [&](const Recipe& changed) {
+    if (changed.train.per_device_train_batch_size != 2) throw UserError("refused");
+    return plan_within(changed, budget);
+  });
+  ASSERT_TRUE(remedy);
+  EXPECT_EQ(remedy->keys, "optim=paged_adamw_8bit");
+}
 
 TEST(Remedies, a_little_missing_asks_for_checkpointing_alone) {
   std::vector<std::string> keys = kLora;

@@ -133,6 +133,35 @@ TEST(Recipe, checkpointing_is_on_unless_switched_off) {
   EXPECT_EQ(parsed("use_unsloth_gc: true").memory.checkpointing, *parse_policy("offload"));
 }
 
+TEST(Recipe, switches_for_checkpointing_hold_in_any_order) {
+  const PolicyChoice offload = *parse_policy("offload");
+  for (const char* key : {"use_unsloth_gc", "activation_offloading"}) {
+    const std::string on = std::string(key) + ": true\n";
+    EXPECT_EQ(parsed(on + "gradient_checkpointing: true").memory.checkpointing, offload);
+    EXPECT_EQ(parsed("gradient_checkpointing: true\n" + on).memory.checkpointing, offload);
+    EXPECT_EQ(parsed("memory_budget: 1GiB\n" + on).memory.checkpointing, offload);
+    for (const char* other : {"gradient_checkpointing: false\n", "gradient_checkpointing: sqrt\n",
+                              "disable_gradient_checkpointing: true\n"}) {
+      EXPECT_THROW(parsed(on + other), UserError) << on << other;
+      EXPECT_THROW(parsed(other + on), UserError) << on << other;
+    }
+    const std::string off = std::string(key) + ": false\n";
+    EXPECT_TRUE(parsed("memory_budget: 1GiB\n" + off).memory.checkpointing.is_auto());
+  }
+  const char* paged = R"({"activation_checkpointing": {"cpu_checkpointing": true}})";
+  EXPECT_EQ(parsed("memory_budget: 1GiB\ndeepspeed: " + std::string(paged)).memory.checkpointing,
+            offload);
+}
+
+TEST(Recipe, is_read_again_with_other_keys) {
+  const Recipe recipe = parsed("disable_gradient_checkpointing: true\nlora_rank: 4");
+  const Recipe again =
+      read_again(recipe, {"disable_gradient_checkpointing=false", "gradient_checkpointing=auto"});
+  EXPECT_TRUE(again.memory.checkpointing.is_auto());
+  EXPECT_EQ(again.method.lora_rank, 4);
+  EXPECT_THROW(read_again(recipe, {"gradient_checkpointing=auto"}), UserError);
+}
+
 TEST(Recipe, a_budget_without_a_word_about_checkpointing_leaves_it_to_the_plan) {
   EXPECT_TRUE(parsed("memory_budget: 1GiB").memory.checkpointing.is_auto());
   EXPECT_EQ(parsed("memory_budget: 1GiB\ngradient_checkpointing: block").memory.checkpointing,
