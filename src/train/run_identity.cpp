@@ -51,9 +51,17 @@ void add_lora(const LoraSpec& lora, RunIdentity& identity) {
 }
 
 std::string shape_words(const ModelConfig& config) {
-  return fmt::format("{} layers, hidden {}, intermediate {}, {} and {} heads, {} tokens",
-                     config.num_layers, config.hidden, config.intermediate, config.num_heads,
-                     config.num_kv_heads, config.vocab);
+  return fmt::format(
+      "{} layers, hidden {}, intermediate {}, {} and {} heads of {}, {} tokens, epsilon {}",
+      config.num_layers, config.hidden, config.intermediate, config.num_heads, config.num_kv_heads,
+      config.head_dim, config.vocab, config.rms_epsilon);
+}
+
+std::string rotary_words(const ModelConfig& config) {
+  const std::optional<RopeScaling>& scaling = config.rope_scaling;
+  if (!scaling) return fmt::format("base {}", config.rope_theta);
+  return fmt::format("base {}, {} by {} from {}", config.rope_theta, name_of(scaling->kind),
+                     scaling->factor, scaling->original_max_position);
 }
 
 // Names, types and shapes: not the bytes, which would have to be read for it.
@@ -116,8 +124,12 @@ RunIdentity identify(const PreparedRun& run) {
   }
   identity.fixed["optim"] = run.spec.optimizer.rule == OptimizerRule::sgd ? "sgd" : "adamw";
   identity.fixed["the model"] = shape_words(run.spec.model.config);
+  identity.fixed["the model's rotary positions"] = rotary_words(run.spec.model.config);
+  if (run.spec.model.quantisation)
+    identity.fixed["double_quantization"] = run.spec.model.quantisation->nested ? "true" : "false";
   identity.fixed["the list of the model's tensors"] = checksum_of_tensors(*run.files.weights);
   identity.fixed["the training data"] = examples_words(run.data.train);
+  identity.changeable["the validation data"] = examples_words(run.data.validation);
   identity.changeable["the number of steps"] = std::to_string(run.schedule.total_steps);
   identity.changeable["the steps of warm-up"] = std::to_string(run.schedule.warmup_steps);
   return identity;

@@ -193,6 +193,8 @@ TEST_F(Resuming, names_each_difference_to_the_run_of_the_checkpoint) {
   differs("max_samples=20", {"the training data is 20 samples"});
   differs("finetuning_type=full", {"finetuning_type is lora there and full here"});
   differs("trained_precision=mixed", {"trained_precision is f32 there and mixed here"});
+  differs("rope_scaling=linear cutoff_len=4096",
+          {"the model's rotary positions is base 10000 there and base 10000, linear by 2"});
   differs("max_steps=6", {"out/checkpoint-10 is past the end of this run"});
   nlohmann::json config = read("model/config.json");
   config["num_hidden_layers"] = 1;
