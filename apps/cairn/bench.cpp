@@ -25,7 +25,12 @@ constexpr std::array kMeasurements = {
 int run_bench(const std::string& what, const BenchOptions& options) {
   std::vector<std::string_view> names;
   for (const Measurement& measurement : kMeasurements) {
-    if (measurement.name == what) return measurement.run(options);
+    if (measurement.name == what) {
+      if (!options.keys.empty() && what != "step" && what != "sharding")
+        throw UserError(fmt::format("bench {} takes no keys of a recipe; leave '{}' out", what,
+                                    options.keys.front()));
+      return measurement.run(options);
+    }
     names.push_back(measurement.name);
   }
   throw UserError(

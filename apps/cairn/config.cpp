@@ -20,6 +20,8 @@ int run_config(const Options& options) {
   if (!options.keys.empty()) {
     if (options.keys != "markdown")
       throw UserError(fmt::format("--keys {} is not known; use --keys markdown", options.keys));
+    if (options.json || !options.recipe.words.empty())
+      throw UserError("--keys prints the table of all keys; leave the recipe and --json out");
     fmt::print("{}", key_tables_markdown());
     return kDone;
   }

@@ -48,6 +48,8 @@ std::string read_text(const std::string& path) {
 int print_ids(const Options& options) {
   if (options.model.empty())
     throw UserError("--text needs --model DIR_OR_GGUF, whose vocabulary is asked");
+  if (!options.recipe.words.empty() || options.row != 0)
+    throw UserError("--text prints the ids of a text; leave the recipe and --row out");
   const TokenizerFiles files = open_tokenizer(options.model);
   const Tokenizer tokenizer = Tokenizer::from_json(files.tokenizer, files.tokenizer_config);
   const std::vector<int32_t> ids = tokenizer.encode(read_text(options.text));
@@ -83,8 +85,9 @@ void tell_counts(const TokenizedData& data) {
 }
 
 int print_row(const Options& options) {
-  Recipe recipe = options.recipe.read();
-  if (!options.model.empty()) recipe.model.model_name_or_path = options.model;
+  std::vector<std::string> overrides;
+  if (!options.model.empty()) overrides.push_back(as_override("model_name_or_path", options.model));
+  const Recipe recipe = options.recipe.read(overrides);
   if (recipe.data.dataset.empty())
     throw UserError(
         "the recipe names no data: set dataset to a name in dataset_info.json or a file");

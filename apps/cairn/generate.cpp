@@ -61,7 +61,13 @@ int write_logits(Generator& generator, std::span<const int32_t> prompt, const Op
     writer.append("logits", std::as_bytes(generator.logits()));
   }
   writer.finish();
-  fmt::print("{}\n", fmt::join(prompt, ","));
+  if (options.json)
+    fmt::print("{}\n",
+               nlohmann::ordered_json{{"ids", std::vector<int32_t>(prompt.begin(), prompt.end())},
+                                      {"logits", options.logits}}
+                   .dump());
+  else
+    fmt::print("{}\n", fmt::join(prompt, ","));
   return kDone;
 }
 
@@ -73,6 +79,10 @@ void check(const Options& options) {
   if (!(options.top_p > 0 && options.top_p <= 1))
     throw UserError("--top-p must be above 0 and at most 1");
   if (options.top_k < 0) throw UserError("--top-k must not be below 0");
+  if (options.temperature == 0 && (options.top_p < 1 || options.top_k > 0))
+    print_remarks(
+        {"--top-p and --top-k have no effect at --temperature 0, which takes the likeliest "
+         "token"});
 }
 
 // What a prompt that gives no finite logits is answered with.

@@ -24,12 +24,12 @@ LadderInput read_ladder_input(const LadderOptions& options) {
     throw UserError(
         fmt::format("--method {} is not known; use lora, qlora or full", options.method));
   std::vector<std::string> keys = {
-      "model_name_or_path=" + options.model,
+      as_override("model_name_or_path", options.model),
       "finetuning_type=" + (quantised ? std::string("lora") : options.method),
       fmt::format("cutoff_len={}", options.sequence),
       fmt::format("per_device_train_batch_size={}", options.batch), "bf16=true"};
   if (quantised) keys.push_back("quantization_bit=4");
-  if (options.budget) keys.push_back("memory_budget=" + *options.budget);
+  if (options.budget) keys.push_back(as_override("memory_budget", *options.budget));
   const Recipe recipe = parse_recipe("", RecipeFormat::yaml, keys, "the command line");
   LadderInput input;
   input.spec = make_train_spec(recipe, find_model_config(options.model, "."));

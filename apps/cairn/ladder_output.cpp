@@ -132,8 +132,10 @@ nlohmann::ordered_json rung_json(const Ladder& ladder, const Rung& rung,
 }
 
 std::string shape_text(const LadderOptions& options, const LadderShape& shape) {
-  return fmt::format("{}, {}, {} x {} tokens", options.model,
-                     options.method == "lora" ? "LoRA" : "full", shape.batch,
+  const char* method = options.method == "lora"    ? "LoRA"
+                       : options.method == "qlora" ? "QLoRA"
+                                                   : "full";
+  return fmt::format("{}, {}, {} x {} tokens", options.model, method, shape.batch,
                      format_count(shape.sequence));
 }
 

@@ -34,6 +34,11 @@ int run_guarded(const Command& run) {
   }
 }
 
+// Subcommands that are to come, and what does their work until then.
+constexpr std::array<std::pair<std::string_view, const char*>, 2> kNotBuilt = {
+    {{"doctor", "cairn plan RECIPE names the account that overflows, and the cheapest remedy"},
+     {"pull", "download the model's files, and give their folder as model_name_or_path"}}};
+
 // Names a first word that is no subcommand, which the parser does not; an option is its matter.
 void check_subcommand(std::string_view word, const CLI::App& app) {
   if (word.starts_with('-')) return;
@@ -42,6 +47,9 @@ void check_subcommand(std::string_view word, const CLI::App& app) {
     if (subcommand->get_name() == word) return;
     names.push_back(subcommand->get_name());
   }
+  for (const auto& [name, instead] : kNotBuilt)
+    if (name == word)
+      throw UserError(fmt::format("'{}' is not in this version of Cairn; {}", word, instead));
   throw UserError(
       fmt::format("'{}' is not a subcommand; the nearest is '{}', and cairn --help lists them all",
                   word, nearest_names(word, names, 1).front()));

@@ -27,11 +27,12 @@ struct Options {
 // Flags say the same as keys, and win over the file.
 std::vector<std::string> overrides_of(const Options& options) {
   std::vector<std::string> overrides;
-  if (!options.model.empty()) overrides.push_back("model_name_or_path=" + options.model);
-  if (options.method == "qlora") overrides.push_back("quantization_bit=4");
-  if (!options.method.empty())
-    overrides.push_back("finetuning_type=" +
-                        (options.method == "qlora" ? std::string("lora") : options.method));
+  if (!options.model.empty()) overrides.push_back(as_override("model_name_or_path", options.model));
+  if (!options.method.empty()) {
+    const bool quantised = options.method == "qlora";
+    overrides.push_back(quantised ? "quantization_bit=4" : "quantization_bit=null");
+    overrides.push_back(as_override("finetuning_type", quantised ? "lora" : options.method));
+  }
   if (options.sequence) overrides.push_back(fmt::format("cutoff_len={}", *options.sequence));
   if (options.batch)
     overrides.push_back(fmt::format("per_device_train_batch_size={}", *options.batch));
@@ -64,6 +65,11 @@ int run_plan(const Options& options) {
   // With model and data here, the batches of the run itself decide.
   const bool with_data =
       options.model.empty() && std::filesystem::exists(path) && !recipe.data.dataset.empty();
+  if (!options.model.empty() && !recipe.data.dataset.empty())
+    print_remarks(
+        {fmt::format("--model plans full batches of cutoff_len tokens; with "
+                     "model_name_or_path={} the recipe's data decides",
+                     options.model)});
   const TargetProfile profile =
       with_stored_rates(profile_of(recipe.memory.device, static_cast<int>(recipe.memory.threads)));
   // Under mpirun it is the launcher's, and one process answers.

@@ -5,6 +5,7 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "memory/machine.h"
+#include "readable.h"
 #include "streams.h"
 
 namespace cairn::program {
@@ -29,7 +30,7 @@ Recipe RecipeArguments::read(const std::vector<std::string>& more_overrides) con
           words[i]));
     overrides.push_back(words[i]);
   }
-  if (budget) overrides.push_back("memory_budget=" + *budget);
+  if (budget) overrides.push_back(as_override("memory_budget", *budget));
   return names_file() ? read_recipe(words.front(), overrides)
                       : parse_recipe("", RecipeFormat::yaml, overrides, "the command line");
 }
@@ -38,8 +39,14 @@ int64_t budget_of(const Recipe& recipe) {
   return recipe.memory.memory_budget.value_or(default_budget_bytes());
 }
 
+std::string as_override(std::string_view key, std::string_view value) {
+  std::string text = fmt::format("{}='", key);
+  for (const char c : value) text.append(c == '\'' ? 2 : 1, c);
+  return text + "'";
+}
+
 void print_remarks(const std::vector<std::string>& remarks) {
-  for (const std::string& remark : remarks) tell("note: {}\n", remark);
+  for (const std::string& remark : remarks) tell("note: {}\n", readable(remark));
 }
 
 }  // namespace cairn::program

@@ -22,6 +22,8 @@ struct RecipeArguments {
 
 // What the process may hold in all: the recipe's budget, else what the machine has.
 int64_t budget_of(const Recipe& recipe);
+// "key=value" of a flag's value, which is no YAML.
+std::string as_override(std::string_view key, std::string_view value);
 
 // Prints remarks to stderr, one a line.
 void print_remarks(const std::vector<std::string>& remarks);

@@ -166,13 +166,37 @@ TEST_F(Bounds, plan_refuses_a_device_that_train_refuses) {
 TEST_F(Bounds, an_empty_override_exits_2_and_names_its_key) {
   expect(2, "train recipe.yaml output_dir=", "output_dir: the override is empty");
   expect(2, "plan recipe.yaml learning_rate=", "learning_rate: the override is empty");
-  expect(2, "plan recipe.yaml --budget ''", "memory_budget: the override is empty");
-  expect(2, "ladder --model model/config.json --budget ''", "memory_budget: the override is empty");
+  expect(2, "plan recipe.yaml --budget ''", "memory_budget: wanted an amount of memory");
+  expect(2, "ladder --model model/config.json --budget ''", "memory_budget: wanted an amount of memory");
+}
+
+// Of two things that are asked for, neither is dropped in silence.
+TEST_F(Bounds, options_that_do_not_go_together_exit_2) {
+  expect(2, "config --keys markdown --json", "leave the recipe and --json out");
+  expect(2, "data recipe.yaml --model model --text recipe.yaml", "leave the recipe and --row out");
+  expect(2, "bench gemm bf16=true", "bench gemm takes no keys of a recipe");
+  expect(0, "generate --model model --prompt aa --max-new-tokens 1 --top-k 3",
+         "no effect at --temperature 0");
+}
+
+// A path is no YAML, whatever it holds; a flag wins over all that the file says of its subject.
+TEST_F(Bounds, flags_are_taken_as_they_are) {
+  fs::copy(folder_ / "model", folder_ / "it's a: model #2", fs::copy_options::recursive);
+  expect(0, "plan --model \"it's a: model #2\" --seq 64", "peak");
+  expect(2, "plan --model \"it's a: model #3\" --seq 64", "it's a: model #3");
+  write_text("qlora.yaml", "model_name_or_path: model\nquantization_bit: 4\nbf16: true\n");
+  const auto weights = [&](const char* flags) {
+    const Outcome outcome = cairn(std::string("plan qlora.yaml --json ") + flags + " 2>/dev/null");
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.output;
+    return nlohmann::json::parse(outcome.output)["accounts"]["weights"].get<int64_t>();
+  };
+  EXPECT_GT(weights("--method lora"), weights("--method qlora"));
 }
 
 TEST_F(Bounds, a_word_that_is_no_subcommand_is_named_with_the_nearest) {
   expect(2, "trian recipe.yaml", "'trian' is not a subcommand; the nearest is 'train'");
   expect(2, "plot", "the nearest is 'plan'");
+  expect(2, "doctor", "'doctor' is not in this version of Cairn; cairn plan RECIPE names");
   expect(2, "", "subcommand is required");
   expect(0, "--help", "generate");
 }
