@@ -134,7 +134,8 @@ void measure_paging(Backend& backend, const std::string& folder, MachineRates& r
 }
 
 int run_calibrate(const Options& options) {
-  if (!std::filesystem::is_directory(options.page_dir))
+  std::error_code ignored;
+  if (!std::filesystem::is_directory(options.page_dir, ignored))
     throw UserError(
         fmt::format("--page-dir '{}' is not a folder; give one on the disk that pages will go to",
                     options.page_dir));

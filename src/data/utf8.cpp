@@ -1,4 +1,4 @@
-// UTF-8 by the table of well-formed sequences (Unicode 15, table 3-7), and four character classes.
+// UTF-8 from its end and mended, and four character classes.
 #include "data/utf8.h"
 
 #include <utf8proc.h>
@@ -6,44 +6,6 @@
 #include "base/error.h"
 
 namespace cairn {
-namespace {
-
-struct LeadByte {
-  size_t bytes;                 // of the sequence, 0 when it cannot begin one
-  unsigned char second_lowest;  // bounds of the second byte: no overlong forms, no surrogates
-  unsigned char second_highest;
-};
-
-LeadByte lead_byte(unsigned char byte) {
-  if (byte < 0x80) return {1, 0, 0};
-  if (byte < 0xC2) return {0, 0, 0};
-  if (byte < 0xE0) return {2, 0x80, 0xBF};
-  if (byte == 0xE0) return {3, 0xA0, 0xBF};
-  if (byte == 0xED) return {3, 0x80, 0x9F};
-  if (byte < 0xF0) return {3, 0x80, 0xBF};
-  if (byte == 0xF0) return {4, 0x90, 0xBF};
-  if (byte < 0xF4) return {4, 0x80, 0xBF};
-  if (byte == 0xF4) return {4, 0x80, 0x8F};
-  return {0, 0, 0};
-}
-
-}  // namespace
-
-CodePoint first_code_point(std::string_view text) {
-  if (text.empty()) return {};
-  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
-  const LeadByte lead = lead_byte(byte(0));
-  if (lead.bytes == 1) return {byte(0), 1, true};
-  if (lead.bytes == 0) return {0, 1, false};
-  char32_t value = byte(0) & (0x7Fu >> lead.bytes);
-  for (size_t i = 1; i < lead.bytes; ++i) {
-    const unsigned char lowest = i == 1 ? lead.second_lowest : 0x80;
-    const unsigned char highest = i == 1 ? lead.second_highest : 0xBF;
-    if (i >= text.size() || byte(i) < lowest || byte(i) > highest) return {0, i, false};
-    value = (value << 6) | (byte(i) & 0x3Fu);
-  }
-  return {value, lead.bytes, true};
-}
 
 CodePoint last_code_point(std::string_view text) {
   CAIRN_CHECK(!text.empty(), "[utf8] wanted text, got none");
@@ -58,15 +20,6 @@ void append_code_point(char32_t value, std::string& text) {
   text.append(reinterpret_cast<const char*>(bytes), static_cast<size_t>(count));
 }
 
-bool is_valid_utf8(std::string_view text) {
-  while (!text.empty()) {
-    const CodePoint point = first_code_point(text);
-    if (!point.valid) return false;
-    text.remove_prefix(point.bytes);
-  }
-  return true;
-}
-
 std::string replace_invalid_utf8(std::string_view text) {
   std::string valid;
   valid.reserve(text.size());
@@ -79,6 +32,13 @@ std::string replace_invalid_utf8(std::string_view text) {
     text.remove_prefix(point.bytes);
   }
   return valid;
+}
+
+std::string shortened(std::string_view text, size_t most_bytes) {
+  if (text.size() <= most_bytes) return std::string(text);
+  size_t end = most_bytes;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
+  return std::string(text.substr(0, end)) + "...";
 }
 
 bool is_white_space(char32_t value) {

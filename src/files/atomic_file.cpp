@@ -47,7 +47,8 @@ void sync_folder_of(const std::string& path) {
 }  // namespace
 
 AtomicFile::AtomicFile(std::string path) : path_(std::move(path)) {
-  if (std::filesystem::is_directory(path_))
+  std::error_code ignored;  // what cannot be looked at cannot be opened below
+  if (std::filesystem::is_directory(path_, ignored))
     throw UserError(fmt::format("{} is a folder: a file was to be written there.", path_));
   descriptor_ = open_temporary(path_, temporary_);
   if (descriptor_ >= 0) return;

@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <bit>
-#include <fstream>
+#include <charconv>
 #include <utility>
 
+#include "base/utf8.h"
 #include "files/file_kind.h"
 #include "files/gguf_cursor.h"
 
@@ -133,7 +134,9 @@ uint32_t take_version(GgufCursor& cursor, const InputFile& file) {
 double shortest_decimal(double value) {
   const auto narrow = static_cast<float>(value);
   if (static_cast<double>(narrow) != value) return value;
-  return std::stod(fmt::format("{}", narrow));
+  const std::string text = fmt::format("{}", narrow);
+  std::from_chars(text.data(), text.data() + text.size(), value);  // in any locale
+  return value;
 }
 
 uint32_t alignment_of(ValueType type, const json& value, const std::string& path) {
@@ -190,6 +193,9 @@ TensorInfo take_tensor(GgufCursor& cursor) {
   if (info.name.empty() || info.name.size() > kMaxTensorName)
     throw DamagedFile(fmt::format("{} has a tensor name of {} bytes, where 1 to {} were expected.",
                                   cursor.path(), info.name.size(), kMaxTensorName));
+  if (!is_valid_utf8(info.name))
+    throw DamagedFile(
+        fmt::format("{} has a tensor name that is not UTF-8: download it again.", cursor.path()));
   uint64_t elements = 0;
   take_shape(cursor, info, elements);
   const auto id = cursor.take<uint32_t>("the type of a tensor");
@@ -306,6 +312,9 @@ const json& GgufFile::require(std::string_view key) const {
 
 std::string GgufFile::text(std::string_view key) const {
   const json& value = require(key);
+  if (value.is_string() && !is_valid_utf8(value.get_ref<const std::string&>()))
+    throw DamagedFile(
+        fmt::format("{} has bytes in {} that are not UTF-8: download it again.", path(), key));
   if (value.is_string()) return value.get<std::string>();
   throw DamagedFile(
       fmt::format("{} gives {} as a {}, where text was expected.", path(), key, value.type_name()));

@@ -1,9 +1,9 @@
 #include "files/gguf_split.h"
 
 #include <algorithm>
-#include <filesystem>
 
 #include "base/error.h"
+#include "files/folder_entries.h"
 
 namespace cairn {
 namespace {
@@ -69,7 +69,7 @@ GgufFile open_gguf_parts(const std::string& path) {
   check_part(gguf, *name, 1);
   for (int64_t number = 2; number <= name->count; ++number) {
     const std::string next = name->of_part(number);
-    if (!std::filesystem::exists(next))
+    if (!is_there(next))
       throw DamagedFile(
           fmt::format("{} is the first of {} parts, but {} is not beside it: "
                       "download it too.",

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "files/folder_entries.h"
 #include "files/json_file.h"
 
 namespace cairn {
@@ -26,23 +27,12 @@ std::string list_some(const std::vector<std::string>& names) {
   return text;
 }
 
-// "model" of model-00002-of-00005.safetensors; empty for any other name.
-std::string_view shard_prefix_of(std::string_view name) {
-  constexpr std::string_view kPattern = "-#####-of-#####.safetensors";
-  if (name.size() <= kPattern.size()) return {};
-  const std::string_view tail = name.substr(name.size() - kPattern.size());
-  for (size_t at = 0; at < tail.size(); ++at) {
-    const bool digit = tail[at] >= '0' && tail[at] <= '9';
-    if (kPattern[at] == '#' ? !digit : tail[at] != kPattern[at]) return {};
-  }
-  return name.substr(0, name.size() - kPattern.size());
-}
-
 // A shard lies beside its index: a name that leads elsewhere is not followed.
 void require_plain_name(const std::string& shard, const std::string& index) {
-  const bool plain = !shard.empty() && shard.find('/') == std::string::npos && shard != "." &&
-                     shard != ".." && shard.find('\0') == std::string::npos &&
-                     shard.ends_with(".safetensors");
+  constexpr size_t kLongestName = 255;  // that file systems take
+  const bool plain = !shard.empty() && shard.size() <= kLongestName &&
+                     shard.find('/') == std::string::npos && shard != "." && shard != ".." &&
+                     shard.find('\0') == std::string::npos && shard.ends_with(".safetensors");
   if (!plain)
     throw DamagedFile(
         fmt::format("{} names \"{}\" as a shard, where the plain name of a .safetensors "
@@ -70,11 +60,10 @@ WeightMap read_weight_map(const std::string& index) {
 
 std::vector<std::string> shards_in(const fs::path& folder) {
   std::vector<std::string> names;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
-    const std::string name = entry.path().filename().string();
+  for (const fs::path& entry : folder_entries(folder)) {
+    const std::string name = entry.filename().string();
     if (!shard_prefix_of(name).empty()) names.push_back(name);
   }
-  std::sort(names.begin(), names.end());
   return names;
 }
 
@@ -82,7 +71,7 @@ void require_all_present(const std::set<std::string>& shards, const fs::path& fo
                          const std::string& index) {
   std::vector<std::string> missing;
   for (const std::string& shard : shards)
-    if (!fs::exists(folder / shard)) missing.push_back(shard);
+    if (!is_there(folder / shard)) missing.push_back(shard);
   if (!missing.empty())
     throw DamagedFile(
         fmt::format("{} names {} shards, of which {} are missing beside it: {}: download "
@@ -133,13 +122,12 @@ void require_agreement(const SafetensorsFile& shard, const std::string& shard_na
     throw DamagedFile(fmt::format("{} holds shards ({}) but not their {}: download it too.",
                                   folder.string(), list_some(shards), kIndex));
   std::vector<std::string> others;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
-    const std::string extension = entry.path().extension().string();
+  for (const fs::path& entry : folder_entries(folder)) {
+    const std::string extension = entry.extension().string();
     for (std::string_view known :
          {".bin", ".pt", ".pth", ".h5", ".msgpack", ".onnx", ".safetensors"})
-      if (extension == known) others.push_back(entry.path().filename().string());
+      if (extension == known) others.push_back(entry.filename().string());
   }
-  std::sort(others.begin(), others.end());
   throw UserError(fmt::format(
       "{} holds no weights: expected model.safetensors, or {} and its shards{}.", folder.string(),
       kIndex,
@@ -149,6 +137,17 @@ void require_agreement(const SafetensorsFile& shard, const std::string& shard_na
 }
 
 }  // namespace
+
+std::string_view shard_prefix_of(std::string_view name) {
+  constexpr std::string_view kPattern = "-#####-of-#####.safetensors";
+  if (name.size() <= kPattern.size()) return {};
+  const std::string_view tail = name.substr(name.size() - kPattern.size());
+  for (size_t at = 0; at < tail.size(); ++at) {
+    const bool digit = tail[at] >= '0' && tail[at] <= '9';
+    if (kPattern[at] == '#' ? !digit : tail[at] != kPattern[at]) return {};
+  }
+  return name.substr(0, name.size() - kPattern.size());
+}
 
 ShardedSource::ShardedSource(const std::string& index) : path_(index) {
   const fs::path folder = fs::path(index).parent_path();
@@ -190,9 +189,9 @@ const SafetensorsFile& ShardedSource::shard_of(const TensorInfo& info) const {
 std::unique_ptr<TensorSource> open_folder_weights(const std::string& folder) {
   const fs::path root(folder);
   std::unique_ptr<TensorSource> source;
-  if (fs::exists(root / kWhole))
+  if (is_there(root / kWhole))
     source = std::make_unique<SafetensorsFile>((root / kWhole).string());
-  else if (fs::exists(root / kIndex))
+  else if (is_there(root / kIndex))
     source = std::make_unique<ShardedSource>((root / kIndex).string());
   else
     refuse_folder(root);

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "files/safetensors.h"
@@ -33,6 +34,9 @@ class ShardedSource : public TensorSource {
   std::vector<std::unique_ptr<SafetensorsFile>> shards_;
   std::vector<TensorInfo> tensors_;  // shard by shard
 };
+
+// "model" of model-00002-of-00005.safetensors; empty for any other name.
+std::string_view shard_prefix_of(std::string_view name);
 
 // Whatever weights the folder has. Throws UserError when it has none that Cairn reads (and names
 // those it cannot), DamagedFile when there are no tensors at all.

@@ -1,11 +1,11 @@
 #include "model/adapter.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <limits>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "files/folder_entries.h"
 #include "files/json_file.h"
 #include "files/safetensors.h"
 #include "files/sharded.h"
@@ -93,7 +93,7 @@ nlohmann::json make_adapter_config(const LoraSpec& lora, const std::string& base
 
 LoraSpec read_adapter_config(const std::string& folder) {
   const std::string path = folder + "/adapter_config.json";
-  if (!std::filesystem::exists(path))
+  if (!is_there(path))
     throw UserError(fmt::format(
         "'{}' holds no adapter_config.json; give the folder that a LoRA run wrote", folder));
   const nlohmann::json config = read_json_object(path);
@@ -136,10 +136,10 @@ LoraSpec read_adapter_config(const std::string& folder) {
 
 std::unique_ptr<TensorSource> open_adapter_weights(const std::string& folder) {
   const std::string path = folder + "/adapter_model.safetensors";
-  if (!std::filesystem::exists(path))
+  if (!is_there(path))
     throw UserError(fmt::format(
         "'{}' holds no adapter_model.safetensors{}", folder,
-        std::filesystem::exists(folder + "/adapter_model.bin")
+        is_there(folder + "/adapter_model.bin")
             ? "; its adapter_model.bin is a pickle, which Cairn does not read: save it again with "
               "safe_serialization"
             : "; give the folder that a LoRA run wrote, with all of its files"));
