@@ -72,6 +72,10 @@ json parse_json(std::string_view text, const std::string& name) {
     throw DamagedFile(
         fmt::format("{} nests its JSON more than {} levels deep, which no file of its kind does.",
                     name, kDeepestJson));
+  // The parser would end there and drop the rest.
+  if (const size_t nul = text.find('\0'); nul != text.npos)
+    throw DamagedFile(fmt::format("{} has a byte of zero at {}: download or write it again.", name,
+                                  place_of(text, nul + 1)));
   try {
     json value = json::parse(text.begin(), text.end());
     // The parser keeps the last of two equal keys; others keep the first.

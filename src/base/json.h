@@ -20,8 +20,8 @@ struct JsonExtent {
 JsonExtent measure_json(std::string_view text);
 
 // `name` stands for the text in errors. Throws DamagedFile: not JSON (line and column), not UTF-8,
-// a number that no double holds, a key that an object gives twice, or nested deeper than
-// kDeepestJson.
+// a byte of zero, a number that no double holds, a key that an object gives twice, or nested deeper
+// than kDeepestJson.
 nlohmann::json parse_json(std::string_view text, const std::string& name);
 
 }  // namespace cairn

@@ -203,6 +203,9 @@ Record RecordReader::parse(std::string_view text, bool whole_line) {
   record.line = line_;
   if (measure_json(text).depth > kDeepestJson)
     fail(0, fmt::format("the record nests more than {} levels deep", kDeepestJson));
+  // The parser would end there and drop the rest.
+  if (const size_t nul = text.find('\0'); nul != text.npos)
+    fail(nul, "a byte of zero, which no text holds; save the file as UTF-8 text");
   try {
     record.value = json::parse(text);
   } catch (const json::parse_error& error) {
@@ -216,8 +219,9 @@ Record RecordReader::parse(std::string_view text, bool whole_line) {
   }
   if (record.value.is_string()) {
     const auto& inner_text = record.value.get_ref<const std::string&>();
-    const bool deep = measure_json(inner_text).depth > kDeepestJson;
-    json inner = deep ? json() : json::parse(inner_text, nullptr, false);
+    const bool refused =
+        measure_json(inner_text).depth > kDeepestJson || inner_text.find('\0') != inner_text.npos;
+    json inner = refused ? json() : json::parse(inner_text, nullptr, false);
     if (inner.is_object()) {
       record.value = std::move(inner);
       record.string_encoded = true;

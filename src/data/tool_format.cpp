@@ -192,7 +192,9 @@ json parse_tools(const std::string& tools) {
 }  // namespace
 
 json parse_shallow(const std::string& text) {
-  if (measure_json(text).depth > kDeepestJson) return json(json::value_t::discarded);
+  // The parser would end at a byte of zero and drop the rest.
+  if (measure_json(text).depth > kDeepestJson || text.find('\0') != text.npos)
+    return json(json::value_t::discarded);
   return json::parse(text, nullptr, false);
 }
 

@@ -301,6 +301,12 @@ SafetensorsHeader parse_safetensors_header(std::string_view text, int64_t file_b
   if (!text.starts_with('{'))
     throw DamagedFile(
         fmt::format("{} has a safetensors header that does not begin with '{{'.", path));
+  // The parser would end there and drop the rest.
+  if (const size_t nul = text.find('\0'); nul != text.npos)
+    throw DamagedFile(fmt::format(
+        "{} has a zero at byte {} of its safetensors header, where JSON text was expected: "
+        "download or write it again.",
+        path, nul));
   HeaderReader reader(path);
   nlohmann::json::sax_parse(text.begin(), text.end(), &reader);
   SafetensorsHeader header;

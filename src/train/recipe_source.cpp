@@ -32,6 +32,20 @@ void refuse_other_than_utf8(std::string_view text, std::string_view where) {
     throw UserError(fmt::format("{} holds bytes that are not UTF-8; save it as UTF-8 text", where));
 }
 
+// A file as a whole. Both parsers end in silence at a control character: JSON's at a byte of zero,
+// YAML's at 0x04.
+void refuse_other_than_text(std::string_view text, std::string_view origin) {
+  refuse_other_than_utf8(text, origin);
+  const auto found = std::find_if(text.begin(), text.end(), [](char letter) {
+    return static_cast<unsigned char>(letter) < 0x20 && letter != '\t' && letter != '\n' &&
+           letter != '\r';
+  });
+  if (found == text.end()) return;
+  throw UserError(fmt::format("{}, line {} holds the control character 0x{:02x}; save it as text",
+                              origin, std::count(text.begin(), found, '\n') + 1,
+                              static_cast<int>(*found)));
+}
+
 std::string place_of(const YAML::Mark& mark, std::string_view origin) {
   return mark.is_null() ? std::string(origin) : fmt::format("{}, line {}", origin, mark.line + 1);
 }
@@ -133,7 +147,7 @@ class SingleDocument : public YAML::EventHandler {
 };
 
 YAML::Node load_yaml(const std::string& text, std::string_view origin) {
-  refuse_other_than_utf8(text, origin);
+  refuse_other_than_text(text, origin);
   try {
     std::istringstream stream(text);
     YAML::Parser parser(stream);
@@ -202,7 +216,7 @@ GivenKeys parse_yaml_keys(std::string_view text, std::string_view origin) {
 }
 
 GivenKeys parse_json_keys(std::string_view text, std::string_view origin, std::string_view kind) {
-  refuse_other_than_utf8(text, origin);
+  refuse_other_than_text(text, origin);
   std::vector<std::set<std::string>> seen;  // of each object that is open
   const auto watch_keys = [&](int depth, nlohmann::ordered_json::parse_event_t event,
                               nlohmann::ordered_json& parsed) {

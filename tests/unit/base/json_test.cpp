@@ -64,5 +64,13 @@ TEST(Json, what_is_no_json_is_refused_with_its_place) {
   expect_word("{\"a\": NaN}", "not valid JSON");
 }
 
+TEST(Json, nothing_behind_a_byte_of_zero_is_dropped) {
+  using namespace std::string_literals;
+  expect_word("{\"a\": 1}\n\0{\"b\": 2}"s, "zero at line 2, column 1");
+  expect_word("{}\0"s, "byte of zero");
+  expect_word("\0"s, "byte of zero");
+  EXPECT_EQ(refusal_of(R"({"a": "\u0000"})"), "(read)");
+}
+
 }  // namespace
 }  // namespace cairn

@@ -120,6 +120,15 @@ TEST_F(RecordReaderTest, damage_is_placed_by_line_and_column) {
   expect_says(damage("hello\n"), ", line 1, column 1: ");
 }
 
+TEST_F(RecordReaderTest, nothing_behind_a_byte_of_zero_is_dropped) {
+  using namespace std::string_literals;
+  expect_says(damage("{\"n\":1}\0{\"n\":2}\n"s), ", line 1, column 8: a byte of zero");
+  expect_says(damage("{\"n\":1}\n{\"n\":2}\0\n"s), ", line 2, column 8: a byte of zero");
+  expect_says(damage("[{\"n\":1}, {\"n\":2 \0}]"s), "a byte of zero");
+  // Inside a string that holds a record.
+  expect_says(message_of<UserError>([&] { read(R"("{\"n\":1}\u0000{\"n\":2}")"); }), "string");
+}
+
 TEST_F(RecordReaderTest, records_that_are_no_objects_and_files_that_are_no_text_are_refused) {
   expect_says(message_of<UserError>([&] { read("{\"n\":1}\n7\n"); }), "line 2");
   expect_says(message_of<UserError>([&] { read("[[1],[2]]"); }), "array");

@@ -237,6 +237,15 @@ TEST(SafetensorsReader, reads_ranges_and_large_tensors_by_several_readers) {
   EXPECT_TRUE(std::equal(rows.begin(), rows.end(), values.begin() + 500 * kColumns));
 }
 
+TEST(SafetensorsReader, nothing_behind_a_byte_of_zero_in_the_header_is_dropped) {
+  const TemporaryFolder folder;
+  const std::string header = R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})";
+  const std::string path = folder.write(
+      "model.safetensors", safetensors_bytes(header + std::string(1, '\0') + R"({"b":7})", "abcd"));
+  expect_contains(message_of<DamagedFile>([&] { SafetensorsFile file(path); }, path),
+                  "zero at byte " + std::to_string(header.size()));
+}
+
 TEST(SafetensorsReader, a_file_cut_while_open_is_an_error_from_every_reader) {
   const TemporaryFolder folder;
   const std::string path = folder.write("model.safetensors", safetensors_with({"a"}));

@@ -176,6 +176,19 @@ TEST(RecipeRefusals, keys_that_contradict_each_other_are_refused) {
   });
 }
 
+TEST(RecipeRefusals, nothing_behind_a_control_character_is_dropped) {
+  using namespace std::string_literals;
+  for (const char control : {'\0', '\4', '\x1b'}) {
+    const std::string behind = "seed: 1\n" + std::string(1, control) + "\nseed: 2\n";
+    EXPECT_NE(refusal_of(behind).find("line 3 holds the control character"), std::string::npos)
+        << refusal_of(behind);
+  }
+  const std::string json = "{\"model_name_or_path\": \"m\"}\0{\"seed\": 2}"s;
+  EXPECT_NE(refusal_of(json, RecipeFormat::json).find("line 1 holds the control character 0x00"),
+            std::string::npos);
+  EXPECT_EQ(refusal_of("seed: 1\r\nlora_rank: 2\t# two\r\n"), "(read)");
+}
+
 TEST(RecipeRefusals, what_is_no_recipe_is_refused) {
   expect_refusals({{"a: [1", {"r.yaml", "not valid YAML"}},
                    {"---\nseed: 1\n", {"line 2", "one document"}},
