@@ -196,7 +196,11 @@ json byte_level_tokenizer(const GgufFile& gguf, const GgufVocabulary& vocabulary
 
 // SentencePiece scores as merges: a token is merged from any two tokens that spell it, the best
 // score first. Source: transformers' generate_merges (convert_slow_tokenizer).
-json merges_of_scores(const GgufVocabulary& vocabulary) {
+json merges_of_scores(const GgufVocabulary& vocabulary, const std::string& path) {
+  // Every cut of every token is looked at. Real tokens have some hundred bytes at most.
+  constexpr size_t kLongestToken = 1024;
+  constexpr size_t kMostMergeBytes = size_t{256} << 20;
+  size_t bytes = 0;
   struct Merge {
     double score;
     size_t left, right;
@@ -207,11 +211,17 @@ json merges_of_scores(const GgufVocabulary& vocabulary) {
     const TokenKind kind = vocabulary.kinds[id];
     if (kind != TokenKind::normal && kind != TokenKind::user_defined) continue;
     const std::string& token = vocabulary.tokens[id];
+    if (token.size() > kLongestToken)
+      throw DamagedFile(fmt::format("{} has a token of {} bytes ({}), where {} is the most.", path,
+                                    token.size(), id, kLongestToken));
     for (size_t cut = 1; cut < token.size(); ++cut) {
       if ((static_cast<unsigned char>(token[cut]) & 0xc0) == 0x80) continue;  // inside a character
       const auto left = vocabulary.ids.find(token.substr(0, cut));
       const auto right = vocabulary.ids.find(token.substr(cut));
       if (left == vocabulary.ids.end() || right == vocabulary.ids.end()) continue;
+      if ((bytes += token.size()) > kMostMergeBytes)
+        throw DamagedFile(fmt::format(
+            "{} has tokens that are cut into others in more ways than any vocabulary.", path));
       merges.push_back({vocabulary.scores[id], left->get<size_t>(), right->get<size_t>(),
                         token.substr(0, cut) + " " + token.substr(cut)});
     }
@@ -230,7 +240,7 @@ json sentencepiece_tokenizer(const GgufFile& gguf, const GgufVocabulary& vocabul
         fmt::format("{} has no tokenizer.ggml.scores, which its tokenizer needs.", gguf.path()));
   constexpr const char* kSpace = "\u2581";
   ends = ends_of(gguf, vocabulary, true);
-  json model = bpe_model(vocabulary, merges_of_scores(vocabulary));
+  json model = bpe_model(vocabulary, merges_of_scores(vocabulary, gguf.path()));
   model["byte_fallback"] = true;
   model["fuse_unk"] = true;
   if (vocabulary.unknown) model["unk_token"] = vocabulary.text_of(vocabulary.unknown);

@@ -1,6 +1,9 @@
 #include "files/gguf_vocabulary.h"
 
+#include <cmath>
+
 #include "base/error.h"
+#include "base/utf8.h"
 
 namespace cairn {
 namespace {
@@ -46,6 +49,9 @@ std::vector<double> read_scores(const GgufFile& gguf, size_t num_tokens) {
     if (!score.is_number())
       throw DamagedFile(
           fmt::format("{} gives token {} a score that is no number.", gguf.path(), scores.size()));
+    if (!std::isfinite(score.get<double>()))
+      throw DamagedFile(
+          fmt::format("{} gives token {} a score that is not finite.", gguf.path(), scores.size()));
     scores.push_back(score.get<double>());
   }
   return scores;
@@ -77,12 +83,9 @@ std::vector<std::string> read_gguf_strings(const GgufFile& gguf, std::string_vie
   for (const json& item : list) {
     if (!item.is_string())
       throw DamagedFile(fmt::format("{} has an entry of {} that is no text.", gguf.path(), key));
+    if (!is_valid_utf8(item.get_ref<const std::string&>()))
+      throw DamagedFile(fmt::format("{} has text in {} that is not UTF-8.", gguf.path(), key));
     strings.push_back(item.get<std::string>());
-  }
-  try {
-    list.dump();
-  } catch (const json::type_error&) {
-    throw DamagedFile(fmt::format("{} has text in {} that is not UTF-8.", gguf.path(), key));
   }
   return strings;
 }

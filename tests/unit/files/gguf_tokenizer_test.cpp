@@ -1,6 +1,8 @@
 // tokenizer.json from a GGUF's vocabulary, and vocabularies that do not fit together.
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "file_builders.h"
 #include "files/gguf_model.h"
 
@@ -108,22 +110,48 @@ TEST(GgufTokenizer, lists_that_do_not_fit_are_damage) {
                   "1 to 6");
 }
 
-TEST(GgufTokenizer, sentencepiece_scores_become_merges_best_first) {
+// "<unk>", "<s>", "</s>" and these tokens.
+GgufBuilder sentencepiece(const std::vector<std::string>& more, const std::vector<float>& scores) {
+  std::vector<std::string> tokens = {"<unk>", "<s>", "</s>"};
+  tokens.insert(tokens.end(), more.begin(), more.end());
+  std::vector<int32_t> types = {2, 3, 3};
+  types.resize(tokens.size(), 1);
+  std::vector<float> all_scores(3, 0);
+  all_scores.insert(all_scores.end(), scores.begin(), scores.end());
   GgufBuilder gguf;
   gguf.text("general.architecture", "llama")
       .text("tokenizer.ggml.model", "llama")
-      .texts("tokenizer.ggml.tokens", {"<unk>", "<s>", "</s>", "a", "b", "ab", "aba"})
-      .i32s("tokenizer.ggml.token_type", {2, 3, 3, 1, 1, 1, 1})
-      .f32s("tokenizer.ggml.scores", {0, 0, 0, -3, -4, -2, -1})
+      .texts("tokenizer.ggml.tokens", tokens)
+      .i32s("tokenizer.ggml.token_type", types)
+      .f32s("tokenizer.ggml.scores", all_scores)
       .u32("tokenizer.ggml.bos_token_id", 1)
       .u32("tokenizer.ggml.eos_token_id", 2)
       .u32("tokenizer.ggml.unknown_token_id", 0);
-  const TokenizerFiles files = tokenizer_of(gguf);
+  return gguf;
+}
+
+TEST(GgufTokenizer, sentencepiece_scores_become_merges_best_first) {
+  const TokenizerFiles files =
+      tokenizer_of(sentencepiece({"a", "b", "ab", "aba"}, {-3, -4, -2, -1}));
   EXPECT_EQ(files.tokenizer["model"]["merges"], (nlohmann::json{"ab a", "a b"}));
   EXPECT_EQ(files.tokenizer["model"]["unk_token"], "<unk>");
   EXPECT_EQ(files.tokenizer["model"]["byte_fallback"], true);
   EXPECT_EQ(files.tokenizer["post_processor"]["single"][0]["SpecialToken"]["id"], "<s>");
   EXPECT_EQ(files.tokenizer_config["add_bos_token"], true);
+}
+
+TEST(GgufTokenizer, sentencepiece_tokens_and_scores_are_bounded) {
+  // Looked at in every cut, this token would take hours.
+  expect_contains(refusal_of(sentencepiece({"a", std::string(16 << 20, 'a')}, {-1, -2})),
+                  "a token of 16777216 bytes");
+  for (const float score :
+       {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()})
+    expect_contains(refusal_of(sentencepiece({"a", "aa"}, {-1, score})), "not finite");
+  // Every token is every shorter one and a rest: megabytes of merges from a kilobyte of tokens.
+  std::vector<std::string> tokens;
+  for (size_t length = 1; length <= 1024; ++length) tokens.emplace_back(length, 'a');
+  expect_contains(refusal_of(sentencepiece(tokens, std::vector<float>(tokens.size(), -1))),
+                  "in more ways");
 }
 
 TEST(GgufTokenizer, real_vocabularies_are_read_whole) {
