@@ -67,6 +67,34 @@ json stretching(RopeKind kind, int64_t positions, int64_t original) {
   return rope;
 }
 
+template <typename Number>
+Number count_parameters(const ModelConfig& config) {
+  const auto hidden = static_cast<Number>(config.hidden);
+  const auto intermediate = static_cast<Number>(config.intermediate);
+  const auto query = static_cast<Number>(config.query_width());
+  const Number qkv = query + 2 * static_cast<Number>(config.kv_width());
+  Number block = hidden * (qkv + query) + 3 * hidden * intermediate;
+  block += (config.output_norms ? 4 : 2) * hidden;
+  if (config.head_norms) block += 2 * static_cast<Number>(config.head_dim);
+  if (config.qkv_bias) block += qkv;
+  if (config.output_bias) block += hidden;
+  if (config.mlp_bias) block += 2 * intermediate + hidden;
+  return static_cast<Number>(config.vocab) * hidden * (config.tied_embeddings ? 1 : 2) +
+         static_cast<Number>(config.num_layers) * block + hidden;
+}
+
+// Beyond any model, and little enough that no product of its sizes and a count of tokens or bytes
+// leaves 64 bits. Counted in double, which none of the sizes can overflow.
+void refuse_more_than_any_model(const ModelConfig& model) {
+  constexpr double kMostParameters = 0x1p45;
+  const auto count = count_parameters<double>(model);
+  if (count > kMostParameters)
+    throw UserError(fmt::format(
+        "config.json describes a model of {:.3g} parameters, where {:.3g} is the most that is "
+        "sensible; check hidden_size, intermediate_size, num_attention_heads and vocab_size",
+        count, kMostParameters));
+}
+
 }  // namespace
 
 ModelConfig parse_model_config(const json& config) {
@@ -78,6 +106,7 @@ ModelConfig parse_model_config(const json& config) {
   model.tied_embeddings = read_flag(config, "tie_word_embeddings", defaults.tied);
   refuse_dropout(config);
   read_family(config, defaults, model);
+  refuse_more_than_any_model(model);
   if (has_key(config, "quantization_config"))
     model.quantisation = parse_quantisation(config["quantization_config"]);
   return model;
@@ -125,15 +154,7 @@ float ModelConfig::embedding_scale(DType activation) const {
   return activation == DType::bf16 ? to_float(to_bf16(root)) : root;
 }
 
-int64_t ModelConfig::num_parameters() const {
-  const int64_t qkv = query_width() + 2 * kv_width();
-  int64_t block = hidden * (qkv + query_width()) + 3 * hidden * intermediate;
-  block += (output_norms ? 4 : 2) * hidden + (head_norms ? 2 * head_dim : 0);
-  if (qkv_bias) block += qkv;
-  if (output_bias) block += hidden;
-  if (mlp_bias) block += 2 * intermediate + hidden;
-  return vocab * hidden * (tied_embeddings ? 1 : 2) + num_layers * block + hidden;
-}
+int64_t ModelConfig::num_parameters() const { return count_parameters<int64_t>(*this); }
 
 std::vector<std::string> ModelConfig::product_names() const {
   if (fused_projections) return {"qkv_proj", "o_proj", "gate_up_proj", "down_proj"};

@@ -44,6 +44,17 @@ TEST(ModelConfig, more_layers_than_any_model_has_are_refused_with_the_bound) {
   expect_refused(small_config(1025), {"'num_hidden_layers' is 1025", "at most 1024"});
 }
 
+TEST(ModelConfig, sizes_whose_product_no_model_has_are_refused_before_it_is_taken) {
+  constexpr int64_t kMost = int64_t{1} << 31;
+  const json wide = {{"hidden_size", kMost}};
+  for (const json& more : {json{{"intermediate_size", kMost}}, json{{"vocab_size", kMost}},
+                           json{{"num_attention_heads", kMost}, {"num_key_value_heads", kMost}}})
+    expect_refused(with(with(small_config(1024), wide), more), {"parameters", "hidden_size"});
+  const ModelConfig large = parse_model_config(
+      with(small_config(1024), {{"hidden_size", 65536}, {"intermediate_size", 131072}}));
+  EXPECT_GT(large.num_parameters(), int64_t{1} << 44);
+}
+
 TEST(ModelConfig, a_type_that_is_not_trained_is_refused_with_those_that_are) {
   expect_refused(small_config(1, "mamba"), {"'mamba'", "qwen3", "gemma2", "phi3"});
   expect_refused(small_config(1, "qwen3_moe"), {"'qwen3_moe'"});
