@@ -90,15 +90,14 @@ std::string replaced_matches(const std::string& text, const Regex& regex,
 
 }  // namespace
 
-std::function<std::string(std::string)> make_replacement(const json& pattern, std::string content,
-                                                         std::string_view where) {
-  if (pattern.is_object() && pattern.contains("Regex")) {
-    auto regex = std::make_shared<Regex>(string_field(pattern, "Regex", "", where));
+std::function<std::string(std::string)> make_replacement(TextPattern pattern, std::string content) {
+  if (pattern.is_regex) {
+    auto regex = std::make_shared<Regex>(pattern.text);
     return [regex, content = std::move(content)](const std::string& text) {
       return replaced_matches(text, *regex, content);
     };
   }
-  return [literal = string_field(pattern, "String", "", where), content = std::move(content)](
+  return [literal = std::move(pattern.text), content = std::move(content)](
              const std::string& text) { return replaced_literal(text, literal, content); };
 }
 
@@ -109,7 +108,7 @@ Normalizer::Normalizer(const json& description) {
 void Normalizer::add(const json& description) {
   const std::string type = string_field(description, "type", "", kWhere);
   if (type == "Sequence") {
-    for (const json& part : field_of(description, "normalizers", kWhere)) add(part);
+    for (const json& part : list_field(description, "normalizers", kWhere)) add(part);
     return;
   }
   for (const Form& form : kForms)
@@ -119,8 +118,8 @@ void Normalizer::add(const json& description) {
       return;
     }
   if (type == "Replace") {
-    steps_.push_back(make_replacement(field_of(description, "pattern", kWhere),
-                                      string_field(description, "content", "", kWhere), kWhere));
+    steps_.push_back(make_replacement(pattern_field(description, kWhere),
+                                      string_field(description, "content", "", kWhere)));
   } else if (type == "Prepend") {
     steps_.push_back([prepend = string_field(description, "prepend", "", kWhere)](
                          std::string text) { return text.empty() ? text : prepend + text; });

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "data/json_field.h"
+
 namespace cairn {
 
 class Normalizer {
@@ -25,9 +27,7 @@ class Normalizer {
   std::vector<Step> steps_;  // applied in order
 };
 
-// Of a `pattern` field, {"String": ...} or {"Regex": ...}: every match replaced by `content`.
-std::function<std::string(std::string)> make_replacement(const nlohmann::json& pattern,
-                                                         std::string content,
-                                                         std::string_view where);
+// Every match of the pattern replaced by `content`.
+std::function<std::string(std::string)> make_replacement(TextPattern pattern, std::string content);
 
 }  // namespace cairn

@@ -127,11 +127,11 @@ struct ByteLevelStep : Base {
 template <class Step>
 std::unique_ptr<Step> make_split(const json& description) {
   auto step = std::make_unique<SplitStep<Step>>();
-  const json& pattern = field_of(description, "pattern", kWhere);
-  if (pattern.is_object() && pattern.contains("Regex"))
-    step->regex.emplace(string_field(pattern, "Regex", "", kWhere));
+  TextPattern pattern = pattern_field(description, kWhere);
+  if (pattern.is_regex)
+    step->regex.emplace(pattern.text);
   else
-    step->literal = string_field(pattern, "String", "", kWhere);
+    step->literal = std::move(pattern.text);
   step->behavior = split_behavior_from(string_field(description, "behavior", "", kWhere));
   step->invert = bool_field(description, "invert", false, kWhere);
   return step;
@@ -203,7 +203,7 @@ PreTokenizer::~PreTokenizer() = default;
 void PreTokenizer::add(const json& description) {
   const std::string type = string_field(description, "type", "", kWhere);
   if (type == "Sequence") {
-    for (const json& part : field_of(description, "pretokenizers", kWhere)) add(part);
+    for (const json& part : list_field(description, "pretokenizers", kWhere)) add(part);
     return;
   }
   if (!steps_.empty() && steps_.back()->is_byte_level())

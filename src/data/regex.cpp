@@ -28,6 +28,29 @@ struct Regex::Compiled {
   ~Compiled() { pcre2_code_free(code); }
 };
 
+namespace {
+
+[[noreturn]] void refuse_pattern(std::string_view pattern, std::string_view what) {
+  throw UserError(
+      fmt::format("the tokenizer's pattern `{}` has {}, which is not built", pattern, what));
+}
+
+// Of what both can read, what means another thing in Oniguruma.
+void refuse_other_meaning(std::string_view pattern, size_t at, bool in_class) {
+  const std::string_view rest = pattern.substr(at);
+  if (in_class && rest.starts_with("&&"))
+    refuse_pattern(pattern, "an intersection of classes (&&)");
+  if (in_class && rest.starts_with("[") && !rest.starts_with("[:"))
+    refuse_pattern(pattern, "a class inside of a class");
+  if (in_class || !rest.starts_with("(?")) return;
+  const size_t end = rest.find_first_not_of("abcdefghijklmnopqrstuvwxyz-", 2);
+  if (end != rest.npos && (rest[end] == ':' || rest[end] == ')') &&
+      rest.substr(0, end).find('m') != rest.npos)
+    refuse_pattern(pattern, "the option (?m)");
+}
+
+}  // namespace
+
 std::string to_pcre(std::string_view oniguruma_pattern) {
   constexpr std::string_view kWord = R"(\p{L}\p{M}\p{Nd}\p{Pc})";
   std::string pcre;
@@ -35,6 +58,15 @@ std::string to_pcre(std::string_view oniguruma_pattern) {
   for (size_t i = 0; i < oniguruma_pattern.size(); ++i) {
     const char c = oniguruma_pattern[i];
     if (c != '\\' || i + 1 == oniguruma_pattern.size()) {
+      refuse_other_meaning(oniguruma_pattern, i, in_class);
+      const size_t named = oniguruma_pattern.substr(i).starts_with("[:")
+                               ? oniguruma_pattern.find(":]", i + 2)
+                               : std::string_view::npos;
+      if (in_class && named != std::string_view::npos) {
+        pcre += oniguruma_pattern.substr(i, named + 2 - i);
+        i = named + 1;
+        continue;
+      }
       if (c == '[') in_class = true;
       if (c == ']') in_class = false;
       pcre += c;
@@ -49,6 +81,12 @@ std::string to_pcre(std::string_view oniguruma_pattern) {
       pcre += in_class ? std::string(kWord) : fmt::format("[{}]", kWord);
     else if (escaped == 'W' && !in_class)
       pcre += fmt::format("[^{}]", kWord);
+    else if (escaped == 'H' && !in_class)
+      pcre += "[^0-9a-fA-F]";
+    else if (escaped == 'W' || escaped == 'H')
+      refuse_pattern(oniguruma_pattern, fmt::format("\\{} inside of a class", escaped));
+    else if (escaped == 'v')
+      pcre += R"(\x0B)";
     else if (escaped == 'h')
       pcre += in_class ? "0-9a-fA-F" : "[0-9a-fA-F]";
     else

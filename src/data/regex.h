@@ -28,8 +28,8 @@ class Regex {
   std::unique_ptr<Compiled> compiled_;
 };
 
-// The same pattern in PCRE2's words: \s, \S, \w, \W and \h differ between the two in a few code
-// points or altogether.
+// The same pattern in PCRE2's words: \s, \S, \w, \W, \h, \H and \v differ between the two in a few
+// code points or altogether. Throws UserError for what PCRE2 would read and mean otherwise.
 std::string to_pcre(std::string_view oniguruma_pattern);
 
 }  // namespace cairn

@@ -88,7 +88,7 @@ TokenDecoder::TokenDecoder(const json& description) {
 void TokenDecoder::add(const json& description) {
   const std::string type = string_field(description, "type", "", kWhere);
   if (type == "Sequence") {
-    for (const json& part : field_of(description, "decoders", kWhere)) add(part);
+    for (const json& part : list_field(description, "decoders", kWhere)) add(part);
   } else if (type == "ByteLevel") {
     byte_level_ = true;
   } else if (type == "ByteFallback") {
@@ -97,9 +97,9 @@ void TokenDecoder::add(const json& description) {
     steps_.emplace_back(fuse);
   } else if (type == "Replace") {
     steps_.emplace_back(
-        [replace = make_replacement(field_of(description, "pattern", kWhere),
-                                    string_field(description, "content", "", kWhere),
-                                    kWhere)](std::vector<std::string>& tokens) {
+        [replace = make_replacement(pattern_field(description, kWhere),
+                                    string_field(description, "content", "", kWhere))](
+            std::vector<std::string>& tokens) {
           for (std::string& token : tokens) token = replace(std::move(token));
         });
   } else if (type == "Strip") {
@@ -111,8 +111,8 @@ void TokenDecoder::add(const json& description) {
     const bool prepends =
         string_field(description, "prepend_scheme", "always", kWhere) != "never" &&
         bool_field(description, "add_prefix_space", true, kWhere);
-    const json mark = {{"String", string_field(description, "replacement", "\u2581", kWhere)}};
-    steps_.emplace_back([prepends, replace = make_replacement(mark, " ", kWhere)](
+    TextPattern mark = {false, string_field(description, "replacement", "\u2581", kWhere)};
+    steps_.emplace_back([prepends, replace = make_replacement(std::move(mark), " ")](
                             std::vector<std::string>& tokens) {
       for (std::string& token : tokens) token = replace(std::move(token));
       if (prepends && !tokens.empty() && tokens.front().starts_with(' '))

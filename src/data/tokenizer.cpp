@@ -47,6 +47,7 @@ struct Tokenizer::Parts {
   AddedTokenMatcher normalized_matcher;  // on normalized text
   std::unordered_map<std::string, int32_t> added_ids;
   std::vector<AddedToken> added;
+  size_t added_bytes = 0;        // of all that the matchers look for
   std::vector<TokenText> texts;  // [vocab_size]
   std::optional<int32_t> bos, eos, named_pad;
   bool adds_bos = false;
@@ -55,6 +56,10 @@ struct Tokenizer::Parts {
 namespace {
 
 constexpr const char* kWhere = "tokenizer.json";
+
+// The matcher takes dozens of bytes for each byte of an added token; real ones have tens.
+constexpr size_t kLongestAddedToken = 4096;
+constexpr size_t kMostAddedBytes = size_t{4} << 20;
 
 const json& model_of(const json& tokenizer_json) {
   const json& model = field_of(tokenizer_json, "model", kWhere);
@@ -85,6 +90,10 @@ AddedToken added_token_from(const json& entry, int32_t id, std::string_view wher
   if (token.content.empty())
     throw DamagedFile(
         fmt::format("{}: the token of id {} has no `content`; what text is it?", where, id));
+  if (token.content.size() > kLongestAddedToken)
+    throw DamagedFile(
+        fmt::format("{}: the token of id {} has {} bytes of `content`; {} is the most", where, id,
+                    token.content.size(), kLongestAddedToken));
   token.single_word = bool_field(entry, "single_word", false, where);
   token.lstrip = bool_field(entry, "lstrip", false, where);
   token.rstrip = bool_field(entry, "rstrip", false, where);
@@ -123,8 +132,12 @@ void Tokenizer::Parts::add_token(AddedToken token) {
   // A token that the vocabulary holds keeps the vocabulary's id.
   token.id = model.id_of(token.content).value_or(token.id);
   if (!added_ids.emplace(token.content, token.id).second) return;
+  if (token.normalized) token.reads_as = normalizer.normalize(token.content);
+  added_bytes += token.reads_as.size();
+  if (added_bytes > kMostAddedBytes)
+    throw DamagedFile(fmt::format("{} has more than {} bytes of added tokens, {} of them", kWhere,
+                                  kMostAddedBytes, added.size()));
   if (token.normalized) {
-    token.reads_as = normalizer.normalize(token.content);
     if (!token.reads_as.empty()) normalized_matcher.add(token.reads_as, token);
   } else {
     raw_matcher.add(token.content, token);
@@ -137,10 +150,8 @@ void Tokenizer::Parts::read_config(const json& config) {
   if (!config.is_null()) {
     const json& listed = field_of(config, "added_tokens_decoder", "tokenizer_config.json");
     if (listed.is_object())
-      for (const auto& [key, entry] : listed.items()) {
-        const json id = json::parse(key, nullptr, false);
-        add_token(added_token_from(entry, id_from(id, kDecoder), kDecoder));
-      }
+      for (const auto& [key, entry] : listed.items())
+        add_token(added_token_from(entry, id_from_key(key, kDecoder), kDecoder));
     bos = special_from(config, "bos_token");
     eos = special_from(config, "eos_token");
     named_pad = special_from(config, "pad_token");
