@@ -25,20 +25,26 @@ struct Found {
   size_t inner_begin = 0, inner_end = 0;      // between them
   explicit operator bool() const { return begin != std::string::npos; }
 };
-Found find_words(const std::string& text, const Words& words) {
+Found find_words(const std::string& text, const Words& words, size_t from = 0) {
   const std::string_view open = words.open, close = words.close;
   Found found;
-  const size_t begin = text.find(open);
+  const size_t begin = text.find(open, from);
   if (begin == text.npos) return found;
   const size_t inner_end = text.find(close, begin + open.size());
   if (inner_end == text.npos) return found;
   return {begin, inner_end + close.size(), begin + open.size(), inner_end};
 }
 
-std::string without_thoughts(std::string text, const Words& words) {
-  while (const Found found = find_words(text, words))
-    text.erase(found.begin, found.end - found.begin);
-  return text.erase(0, std::min(text.find_first_not_of('\n'), text.size()));
+// In one pass, as LLaMA-Factory's: what a removed thought leaves side by side is no new one.
+std::string without_thoughts(const std::string& text, const Words& words) {
+  std::string rest;
+  size_t from = 0;
+  for (Found found = find_words(text, words); found; found = find_words(text, words, from)) {
+    rest.append(text, from, found.begin - from);
+    from = found.end;
+  }
+  rest.append(text, from);
+  return rest.erase(0, std::min(rest.find_first_not_of('\n'), rest.size()));
 }
 
 bool has_thought(const std::string& content, const Words& words) {

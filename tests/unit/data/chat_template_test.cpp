@@ -205,5 +205,22 @@ TEST(ChatTemplate, turns_out_of_order_are_a_mistake) {
   EXPECT_THROW(chatml.encode_prompt(kOneTurn, tokenizer), CheckFailed);
 }
 
+TEST(ChatTemplate, thoughts_are_taken_out_in_one_pass) {
+  const EncodeOptions without = {.words = {.enable_thinking = false}};
+  const auto answer = [&](const std::string& content) {
+    return encode("qwen3", {"", {{Role::user, "Q"}, {Role::assistant, content}}}, without);
+  };
+  const std::string thought = "<think>\nx\n</think>\n\n";
+  EXPECT_EQ(answer(thought + "R" + thought), answer("R"));
+  // What is left side by side is no thought, as with Python's re.sub.
+  const std::string nested = "<th" + thought + "ink>\ny\n</think>\n\nR";
+  EXPECT_NE(small_tokenizer().decode(answer(nested).ids, false).find("<think>\ny\n</think>"),
+            std::string::npos);
+  // Each erased from all the rest, these would take minutes.
+  std::string many;
+  for (int i = 0; i < 300'000; ++i) many += thought;
+  EXPECT_EQ(answer(many + "R"), answer("R"));
+}
+
 }  // namespace
 }  // namespace cairn::test
