@@ -5,8 +5,10 @@
 #include <utility>
 
 #include "base/error.h"
+#include "files/folder_entries.h"
 #include "files/hf_folder.h"
 #include "files/json_file.h"
+#include "files/sharded.h"
 
 namespace cairn {
 namespace {
@@ -22,9 +24,14 @@ int64_t bytes_of(const TensorSpec& spec) {
 }
 
 bool is_weights_file(std::string_view name) {
-  return name == kWhole || name == kIndex ||
-         (name.starts_with("model-") && name.find("-of-") != std::string_view::npos &&
-          name.ends_with(".safetensors"));
+  return name == kWhole || name == kIndex || shard_prefix_of(name) == "model";
+}
+
+void remove_file(const fs::path& path) {
+  std::error_code error;
+  fs::remove(path, error);
+  if (error)
+    throw DeviceError(fmt::format("{} could not be removed ({}).", path.string(), error.message()));
 }
 
 }  // namespace
@@ -63,9 +70,17 @@ void HfWeightsWriter::append(std::string_view name, std::span<const std::byte> b
   shards_[found->second].writer->append(name, bytes);
 }
 
+// A process that ends between two of these lines leaves the earlier weights, or weights that a
+// reader refuses, never a mix: an index is gone before the first of its shards is replaced, a whole
+// file, which a reader prefers, before the new index is there, and that comes last.
 void HfWeightsWriter::finish() {
+  const bool sharded = shards_.size() > 1;
+  if (sharded) remove_file(fs::path(folder_) / kIndex);
   for (const Shard& shard : shards_) shard.writer->finish();
-  if (shards_.size() > 1) write_index();
+  if (sharded) {
+    remove_file(fs::path(folder_) / kWhole);
+    write_index();
+  }
   remove_stale();
 }
 
@@ -80,12 +95,10 @@ void HfWeightsWriter::remove_stale() const {
   std::set<std::string> written;
   for (const Shard& shard : shards_) written.insert(shard.file);
   if (shards_.size() > 1) written.insert(std::string(kIndex));
-  std::vector<fs::path> stale;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder_)) {
-    const std::string name = entry.path().filename().string();
-    if (is_weights_file(name) && !written.contains(name)) stale.push_back(entry.path());
+  for (const fs::path& path : folder_entries(folder_)) {
+    const std::string name = path.filename().string();
+    if (is_weights_file(name) && !written.contains(name)) remove_file(path);
   }
-  for (const fs::path& path : stale) fs::remove(path);
 }
 
 }  // namespace cairn

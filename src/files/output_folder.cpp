@@ -9,13 +9,19 @@
 #include <filesystem>
 
 #include "base/error.h"
+#include "files/folder_entries.h"
+#include "files/sharded.h"
 
 namespace cairn {
 
 namespace fs = std::filesystem;
 
 namespace {
+
+constexpr std::string_view kIndexEnding = ".safetensors.index.json";
+
 std::string lock_path(const std::string& folder) { return (fs::path(folder) / ".lock").string(); }
+
 }  // namespace
 
 bool FolderLock::was_held(const std::string& folder) {
@@ -40,16 +46,23 @@ FolderLock::~FolderLock() { ::close(descriptor_); }
 
 void check_targets(const std::string& folder, const std::vector<std::string_view>& names,
                    bool may_replace, std::string_view permission) {
+  const auto refuse_held = [&](std::string_view name) {
+    throw UserError(fmt::format("{} already holds {}: choose another folder, or {} to replace it.",
+                                folder, name, permission));
+  };
   for (const std::string_view name : names) {
     const fs::path path = fs::path(folder) / name;
     std::error_code error;
     const fs::file_status status = fs::status(path, error);
     if (fs::is_directory(status))
       throw UserError(fmt::format("{} is a folder: a file is to be written there.", path.string()));
-    if (fs::exists(status) && !may_replace)
-      throw UserError(
-          fmt::format("{} already holds {}: choose another folder, or {} to replace it.", folder,
-                      name, permission));
+    if (fs::exists(status) && !may_replace) refuse_held(name);
+    // The shards of an index are files of it, whether it is there or was never downloaded.
+    if (!name.ends_with(kIndexEnding) || may_replace || !is_there(folder)) continue;
+    const std::string_view prefix = name.substr(0, name.size() - kIndexEnding.size());
+    for (const fs::path& entry : folder_entries(folder))
+      if (const std::string held = entry.filename().string(); shard_prefix_of(held) == prefix)
+        refuse_held(held);
   }
 }
 

@@ -25,7 +25,7 @@ class FolderLock {
 };
 
 // Throws UserError if one of the files that are to be written is a folder, or exists and may not be
-// replaced; `permission` is what the user can say to allow it.
+// replaced, an index's shards with it; `permission` is what the user can say to allow it.
 void check_targets(const std::string& folder, const std::vector<std::string_view>& names,
                    bool may_replace, std::string_view permission);
 
