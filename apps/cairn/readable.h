@@ -1,4 +1,5 @@
-// What an error quotes from a file made fit for a terminal: a damaged name may hold anything.
+// What an error or a note quotes from a file made fit for a terminal: a name in a file may hold
+// anything.
 #pragma once
 
 #include <string>

@@ -7,6 +7,7 @@
 #include "base/bytes.h"
 #include "commands.h"
 #include "files/atomic_file.h"
+#include "readable.h"
 #include "report/run_record.h"
 #include "report/table.h"
 #include "streams.h"
@@ -74,7 +75,10 @@ nlohmann::ordered_json to_json(const RunRecord& run, const RunRecord& first) {
 
 int run_report(const Options& options) {
   std::vector<RunRecord> runs;
-  for (const std::string& folder : options.folders) runs.push_back(read_run_record(folder));
+  for (const std::string& folder : options.folders) {
+    runs.push_back(read_run_record(folder));
+    runs.back().name = readable(runs.back().name);  // neither JSON nor SVG take any other bytes
+  }
   if (!options.picture.empty()) {
     write_text(options.picture, run_comparison_svg(options.title, runs));
     tell("wrote {}\n", options.picture);

@@ -11,6 +11,7 @@
 
 #include "files/atomic_file.h"
 #include "files/json_file.h"
+#include "readable.h"
 #include "stop_signal.h"
 
 namespace cairn::program {
@@ -126,7 +127,7 @@ bool RunReporter::wants_stop() { return stop_was_asked(); }
 
 void RunReporter::on_loaded(const std::vector<std::string>& unused_tensors) {
   for (const std::string& name : unused_tensors)
-    progress_.say("note: tensor '" + name + "' of the model's files has no use here");
+    progress_.say("note: tensor '" + readable(name) + "' of the model's files has no use here");
 }
 
 // The log's loss is the mean since the line before it, as transformers writes it.

@@ -8,6 +8,8 @@
 #include <cstdio>
 #include <cstring>
 
+#include "readable.h"
+
 namespace cairn::program {
 
 void guard_streams() {
@@ -18,7 +20,10 @@ void guard_streams() {
   std::signal(SIGXFSZ, SIG_IGN);
 }
 
-void tell(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); }
+void tell(std::string_view text) {
+  const std::string shown = readable(text);
+  std::fwrite(shown.data(), 1, shown.size(), stderr);
+}
 
 bool deliver_stdout() {
   errno = 0;

@@ -13,7 +13,8 @@ namespace cairn::program {
 // in place of a signal that ends the program.
 void guard_streams();
 
-// To stderr. A terminal that is gone costs no run: what cannot be written is dropped.
+// To stderr, made readable: what is told may quote a file. A terminal that is gone costs no run:
+// what cannot be written is dropped.
 void tell(std::string_view text);
 template <typename... Args>
 void tell(fmt::format_string<Args...> format, Args&&... args) {
