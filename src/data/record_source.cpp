@@ -104,7 +104,7 @@ class CsvRecords : public RecordSource {
       const int64_t begin = line_;
       const std::vector<std::string> fields = next_fields();
       if (fields.empty()) return std::nullopt;
-      if (fields.size() == 1 && fields[0].empty() && columns_.size() > 1) {
+      if (fields.size() == 1 && fields[0].empty()) {
         ++blank_lines_;
         continue;
       }
@@ -114,8 +114,10 @@ class CsvRecords : public RecordSource {
                         "line feeds between double quotes",
                         file_.path().string(), begin, fields.size(), columns_.size()));
       Record record{json::object(), begin, false};
+      // An empty field is no text, as pandas reads it for LLaMA-Factory.
       for (size_t i = 0; i < fields.size(); ++i)
-        record.value[columns_[i]] = text_value(fields[i], file_, begin);
+        record.value[columns_[i]] =
+            fields[i].empty() ? json(nullptr) : text_value(fields[i], file_, begin);
       return record;
     }
   }

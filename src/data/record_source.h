@@ -1,6 +1,6 @@
 // RecordSource: the records of a data file, one by one, in memory bound by the largest record. JSON
-// is told by its contents; a .csv has its columns in the first line; a .txt is a record {"text"} a
-// line.
+// is told by its contents; a .csv has its columns in the first line, and null in its empty fields;
+// a .txt is a record {"text"} a line.
 #pragma once
 
 #include <cstdint>

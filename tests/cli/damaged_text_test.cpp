@@ -173,10 +173,10 @@ TEST_F(DamagedRows, files_of_other_kinds_are_named) {
     expect_rows(4, file,
                 {{kPointer, {"Git LFS pointer"}}, {std::string(4096, '\0'), {"zero bytes"}}});
     expect_rows(2, file,
-                {{"PAR1" + std::string(60, 'x'), {"parquet"}},
+                {{"PAR1\x15\x04" + std::string(60, 'x'), {"parquet"}},
                  {"\x1f\x8b\x08" + std::string(60, 'x'), {"gzip"}},
                  {"\x28\xb5\x2f\xfd" + std::string(60, 'x'), {"Zstandard"}},
-                 {"ARROW1" + std::string(60, 'x'), {"Arrow"}},
+                 {"ARROW1" + std::string(60, '\0'), {"Arrow"}},
                  {"\xff\xfe{", {"UTF-16"}}});
   }
   expect_rows(4, "rows.jsonl", {{kPage, {"HTML page"}}});

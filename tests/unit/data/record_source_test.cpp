@@ -31,10 +31,11 @@ TEST_F(RecordSourceTest, a_line_of_text_is_a_record_and_ends_at_the_line_feed_al
 TEST_F(RecordSourceTest, values_are_under_the_columns_of_the_first_line) {
   EXPECT_EQ(read("a.csv", "\xEF\xBB\xBFinstruction,output\r\nq,r\r\n\"a, \"\"b\"\"\nc\",\n\n"),
             (Records{R"({"instruction":"q","output":"r"})",
-                     R"({"instruction":"a, \"b\"\nc","output":""})"}));
+                     R"({"instruction":"a, \"b\"\nc","output":null})"}))
+      << "an empty field is no text";
   EXPECT_EQ(blank_lines_, 1);
-  EXPECT_EQ(read("a.csv", "text\na\n\nb"),
-            (Records{R"({"text":"a"})", R"({"text":""})", R"({"text":"b"})"}));
+  EXPECT_EQ(read("a.csv", "text\na\n\nb"), (Records{R"({"text":"a"})", R"({"text":"b"})"}));
+  EXPECT_EQ(blank_lines_, 1);
 }
 
 TEST_F(RecordSourceTest, a_torn_line_of_values_is_named_with_its_place) {
@@ -51,6 +52,20 @@ TEST_F(RecordSourceTest, packed_files_under_a_name_of_text_are_named) {
   expect_says(message_of<DamagedFile>([&] { read("a.csv", "version https://git-lfs"); }), "LFS");
   EXPECT_EQ(read("a.txt", "<html>"), Records{R"({"text":"<html>"})"});
   expect_says(message_of<UserError>([&] { open_records(folder_ / "gone.txt"); }), "gone.txt");
+}
+
+TEST_F(RecordSourceTest, text_may_begin_with_the_words_of_other_formats) {
+  for (const std::string word : {"GGUF", "PAR1", "BZh", "ARROW1", "Rar!", "%PDF"}) {
+    const std::string line = word + " is a \xC3\xA9 format";
+    EXPECT_EQ(read("a.txt", line), Records{R"({"text":")" + line + "\"}"});
+    EXPECT_EQ(read("a.csv", line + "\nx"), Records{"{\"" + line + R"(":"x"})"});
+    // A head that ends inside of a character.
+    const std::string cut = word + std::string(511 - word.size(), 'x') + "\xC3\xA9";
+    EXPECT_EQ(read("a.txt", cut).size(), 1u);
+    EXPECT_THROW(read("a.txt", word + std::string(4, '\0')), UserError);
+    EXPECT_THROW(read("a.csv", word + "\x15\x04"), UserError);
+    EXPECT_THROW(read("a.txt", word + "\xE9 is Latin-1"), UserError);
+  }
 }
 
 TEST_F(RecordSourceTest, what_would_lose_text_is_refused_with_its_line) {
