@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/random.h"
+#include "data/utf8.h"
 
 namespace cairn {
 namespace {
@@ -20,10 +21,22 @@ constexpr uint64_t kRepeatStream = uint64_t{0x726570656174} << 16;  // "repeat",
 constexpr uint64_t kSplitStream = uint64_t{0x73706c6974} << 24;     // "split"
 constexpr uint64_t kMixStream = uint64_t{0x6d6978} << 40;           // "mix"
 
+// Reasons may quote rows, so there may be as many as rows, of any length.
+constexpr size_t kMostReasons = 20;
+constexpr size_t kLongestReason = 200;  // bytes
+constexpr const char* kOtherReasons = "other reasons";
+
 // The names of the columns of a record that fits no mapping, to show what the file holds.
 std::string columns_of(const nlohmann::ordered_json& record) {
+  constexpr size_t kMostNames = 20, kLongestName = 60;
   std::vector<std::string> names;
-  for (const auto& [key, value] : record.items()) names.push_back("`" + key + "`");
+  for (const auto& [key, value] : record.items()) {
+    if (names.size() == kMostNames) {
+      names.push_back(fmt::format("{} more", record.size() - kMostNames));
+      break;
+    }
+    names.push_back("`" + shortened(key, kLongestName) + "`");
+  }
   return names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "));
 }
 
@@ -63,14 +76,20 @@ std::optional<Conversation> RowReader::next() {
       row.conversation.origin.record = counts_.records;
       return std::move(row.conversation);
     }
-    ++counts_.skipped[row.skipped];
+    count_skipped(row.skipped);
   }
   return std::nullopt;
 }
 
 void RowReader::skip(const std::string& reason) {
   --counts_.used;
-  ++counts_.skipped[reason];
+  count_skipped(reason);
+}
+
+void RowReader::count_skipped(const std::string& reason) {
+  const std::string brief = shortened(reason, kLongestReason);
+  const bool is_kept = counts_.skipped.size() < kMostReasons || counts_.skipped.contains(brief);
+  ++counts_.skipped[is_kept ? brief : kOtherReasons];
 }
 
 DatasetCounts RowReader::counts() const {

@@ -47,6 +47,8 @@ class RowReader {
 
  private:
   bool open_next_file();
+  // A reason beyond the first twenty is one of "other reasons".
+  void count_skipped(const std::string& reason);
 
   DatasetEntry entry_;
   RowUse use_;

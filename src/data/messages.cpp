@@ -10,11 +10,14 @@
 #include "base/error.h"
 #include "data/python_json.h"
 #include "data/row_format.h"
+#include "data/utf8.h"
 
 namespace cairn {
 namespace {
 
 using json = nlohmann::ordered_json;
+
+constexpr size_t kMostQuoted = 60;  // bytes of a row in a reason
 
 // A string of a message or record; nothing when absent or of another kind.
 const std::string* text_of(const json& object, const std::string& key) {
@@ -56,7 +59,9 @@ struct TurnReader {
       return fmt::format("a message without text in `{}` and `{}`", columns.role_tag,
                          columns.content_tag);
     std::optional<Role> role = role_of(*tag, columns);
-    if (!role) return fmt::format("the role \"{}\" is not one of the entry's tags", *tag);
+    if (!role)
+      return fmt::format("the role \"{}\" is not one of the entry's tags",
+                         shortened(*tag, kMostQuoted));
     const std::string* content = text_of(message, columns.content_tag);
     std::optional<std::string> calls;
     if (answers(*role) && message.is_object()) calls = calls_of(message);

@@ -5,6 +5,7 @@
 
 #include "data/python_json.h"
 #include "data/tool_format.h"
+#include "data/utf8.h"
 
 namespace cairn {
 namespace {
@@ -18,7 +19,8 @@ std::string value_text(const json& value) {
 
 const json& arguments_object(const FunctionCall& call) {
   if (!call.arguments.is_object())
-    throw UnusableRow(fmt::format("a call of {} whose arguments are no JSON object", call.name));
+    throw UnusableRow(
+        fmt::format("a call of {} whose arguments are no JSON object", shortened(call.name, 60)));
   return call.arguments;
 }
 
