@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 
 #include "base/error.h"
 #include "data/tokenized_data.h"
+#include "files/folder_entries.h"
 #include "files/model_files.h"
 
 namespace cairn::program {
@@ -14,13 +14,13 @@ namespace cairn::program {
 std::vector<Example> read_examples(const BenchOptions& options) {
   if (options.data.empty())
     throw UserError("bench packing needs --data FILE.json, the samples to pack");
-  if (!std::filesystem::exists(options.model))
+  if (!is_there(options.model))
     throw UserError(
         "bench packing counts tokens with the model's own tokenizer; give --model FOLDER or "
         "FILE.gguf");
   const TokenizerFiles files = read_tokenizer(options.model);
   DataOptions data;
-  data.names = options.data;
+  data.names = {options.data};
   data.encode.cutoff_len = options.sequence;
   const std::string key =
       ContentHash().add(files.tokenizer.dump()).add(files.tokenizer_config.dump()).hex();

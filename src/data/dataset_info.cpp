@@ -10,6 +10,7 @@
 #include "data/json_field.h"
 #include "data/nearest_names.h"
 #include "data/record_source.h"
+#include "files/folder_entries.h"
 #include "files/json_file.h"
 
 namespace cairn {
@@ -20,20 +21,6 @@ using nlohmann::json;
 
 // The draws are kept, 8 bytes each.
 constexpr int64_t kMostDrawnRows = int64_t{1} << 26;
-
-std::vector<std::string> split_list(const std::string& names) {
-  std::vector<std::string> list;
-  size_t begin = 0;
-  while (begin <= names.size()) {
-    const size_t end = std::min(names.find(',', begin), names.size());
-    const size_t first = names.find_first_not_of(" \t", begin);
-    const size_t last = names.find_last_not_of(" \t", end == 0 ? 0 : end - 1);
-    if (first < end && last >= first && last != names.npos)
-      list.push_back(names.substr(first, last - first + 1));
-    begin = end + 1;
-  }
-  return list;
-}
 
 [[noreturn]] void refuse_kind(const fs::path& file, const std::string& name) {
   const std::string ending = file.extension().string();
@@ -53,10 +40,10 @@ std::vector<std::string> split_list(const std::string& names) {
 // A file, or the files of a folder in the order of their names.
 std::vector<fs::path> files_at(const fs::path& path, const std::string& name) {
   std::vector<fs::path> files;
-  if (fs::is_directory(path)) {
-    for (const auto& entry : fs::directory_iterator(path))
-      if (entry.is_regular_file()) files.push_back(entry.path());
-    std::sort(files.begin(), files.end());
+  if (is_folder(path)) {
+    std::error_code ignored;
+    for (const fs::path& entry : folder_entries(path))
+      if (fs::is_regular_file(entry, ignored)) files.push_back(entry);
     if (files.empty())
       throw UserError(fmt::format("the data set \"{}\" is the folder {}, which holds no file", name,
                                   path.string()));
@@ -69,7 +56,7 @@ std::vector<fs::path> files_at(const fs::path& path, const std::string& name) {
 }
 
 json read_info(const fs::path& path) {
-  return fs::exists(path) ? read_json_object(path.string()) : json(nullptr);
+  return is_there(path) ? read_json_object(path.string()) : json(nullptr);
 }
 
 void refuse_columns(const json& columns, const std::string& where) {
@@ -175,7 +162,7 @@ DatasetEntry entry_from(const std::string& name, const json& description, const 
         "give its file_name",
         where));
   const fs::path path = dataset_dir / file_name;
-  if (!fs::exists(path))
+  if (!is_there(path))
     throw UserError(fmt::format("{} names {}, which does not exist", where, path.string()));
   entry.files = files_at(path, name);
   const json& columns = field_of(description, "columns", where);
@@ -215,7 +202,8 @@ DatasetEntry entry_from(const std::string& name, const json& description, const 
 
 }  // namespace
 
-std::vector<DatasetEntry> find_datasets(const std::string& names, const fs::path& dataset_dir) {
+std::vector<DatasetEntry> find_datasets(const std::vector<std::string>& names,
+                                        const fs::path& dataset_dir, const FindFile& find_file) {
   const std::string dir = dataset_dir.string();
   if (dir == "ONLINE" || dir.starts_with("REMOTE:"))
     throw UserError(
@@ -223,19 +211,20 @@ std::vector<DatasetEntry> find_datasets(const std::string& names, const fs::path
                     "and give its "
                     "folder",
                     dir));
-  const std::vector<std::string> list = split_list(names);
-  if (list.empty())
+  if (names.empty())
     throw UserError("no data set is named; give `dataset`, a comma list of names or files");
   const fs::path path = dataset_dir / "dataset_info.json";
   const json info = read_info(path);
   std::vector<DatasetEntry> entries;
-  for (const std::string& name : list) {
+  for (const std::string& name : names) {
     if (info.is_object() && info.contains(name)) {
       entries.push_back(entry_from(name, info[name], path, dataset_dir));
       continue;
     }
-    const fs::path given = fs::exists(name) ? fs::path(name) : dataset_dir / name;
-    if (!fs::exists(given)) refuse_unknown(name, info, path);
+    std::error_code ignored;  // a name that no file system takes is no file
+    const fs::path found = find_file ? find_file(name) : fs::path(name);
+    const fs::path given = fs::exists(found, ignored) ? found : dataset_dir / name;
+    if (!fs::exists(given, ignored)) refuse_unknown(name, info, path);
     entries.push_back({name, files_at(given, name), UndescribedColumns()});
   }
   return entries;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
@@ -30,9 +31,14 @@ struct DatasetEntry {
 FormattedRow formatted_row(const nlohmann::ordered_json& record, const DatasetEntry& entry,
                            RowUse use);
 
-// Of each name in the comma list: an entry of dataset_dir/dataset_info.json, else a file or folder
-// itself, as given or below dataset_dir. Throws UserError for what cannot be, naming what is near.
-std::vector<DatasetEntry> find_datasets(const std::string& names,
-                                        const std::filesystem::path& dataset_dir);
+// Where a file or folder of that name lies, or the name as it is.
+using FindFile = std::function<std::filesystem::path(const std::string& name)>;
+
+// Of each name: an entry of dataset_dir/dataset_info.json, else a file or folder itself, where
+// `find_file` finds it (absent: as given) or below dataset_dir. Throws UserError for what cannot
+// be, naming what is near.
+std::vector<DatasetEntry> find_datasets(const std::vector<std::string>& names,
+                                        const std::filesystem::path& dataset_dir,
+                                        const FindFile& find_file = {});
 
 }  // namespace cairn

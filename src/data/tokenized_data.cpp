@@ -14,7 +14,7 @@ namespace {
 using nlohmann::json;
 
 // Changes with what rows become, so that caches of earlier versions are not read.
-constexpr int64_t kMeaning = 1;
+constexpr int64_t kMeaning = 2;
 
 json to_json(const DatasetCounts& counts) {
   return {{"name", counts.name},
@@ -74,10 +74,11 @@ class DataMaker {
  private:
   bool joins() const { return options_.use == RowUse::document && options_.joins_documents; }
 
-  std::vector<ExamplePlace> places_of(const std::string& names) {
+  std::vector<ExamplePlace> places_of(const std::vector<std::string>& names) {
     std::vector<std::vector<ExamplePlace>> places;  // [data sets]
     std::vector<int64_t> sizes;
-    for (const DatasetEntry& entry : find_datasets(names, options_.dataset_dir)) {
+    for (const DatasetEntry& entry :
+         find_datasets(names, options_.dataset_dir, options_.find_file)) {
       const auto store = static_cast<uint32_t>(stores_.size());
       stores_.push_back(open_store(entry));
       DatasetCounts counts = counts_from(stores_.back()->about());
@@ -90,7 +91,9 @@ class DataMaker {
       data_.counts.push_back(std::move(counts));
       data_.notes.insert(data_.notes.end(), entry.notes.begin(), entry.notes.end());
     }
-    if (!options_.interleave_probs.empty() && options_.interleave_probs.size() != sizes.size())
+    // One alone is not mixed, so that shares of the training sets go with one to evaluate on.
+    if (!options_.interleave_probs.empty() && sizes.size() > 1 &&
+        options_.interleave_probs.size() != sizes.size())
       throw UserError(fmt::format("interleave_probs has {} shares for {} data sets; give one each",
                                   options_.interleave_probs.size(), sizes.size()));
     std::vector<ExamplePlace> mixed;

@@ -16,9 +16,10 @@
 namespace cairn {
 
 struct DataOptions {
-  std::string names = {};       // comma list: entries of dataset_info.json, or files
-  std::string eval_names = {};  // empty: none
+  std::vector<std::string> names = {};       // entries of dataset_info.json, or files
+  std::vector<std::string> eval_names = {};  // empty: none
   std::filesystem::path dataset_dir = "data";
+  FindFile find_file = {};  // of names that are files; absent: as given, or below dataset_dir
   std::optional<int64_t> max_samples = std::nullopt;  // of each data set, before any shuffle
   double val_size = 0;
   MixStrategy mix = MixStrategy::concat;
@@ -53,10 +54,12 @@ Example encode_document(std::string_view text, const ChatTemplate& chat_template
                         const Tokenizer& tokenizer, bool begins);
 
 // Writes the examples to a folder of their own, and reads them from there again, whatever the other
-// options say. Throws UserError for a folder of another kind.
+// options say. Throws UserError for a folder of another kind, DamagedFile for ids and labels that
+// a vocabulary of that size lacks.
 void save_tokenized(const TokenizedData& data, const std::string& folder,
                     const std::string& tokenizer_key);
 bool has_tokenized(const std::string& folder);
-TokenizedData load_tokenized(const std::string& folder, const std::string& tokenizer_key);
+TokenizedData load_tokenized(const std::string& folder, const std::string& tokenizer_key,
+                             int64_t vocab_size);
 
 }  // namespace cairn

@@ -1,7 +1,5 @@
 // A recipe's data: its keys as the data room's options, and the tokens that come of them.
-#include <fmt/ranges.h>
-
-#include <algorithm>
+#include <filesystem>
 
 #include "base/error.h"
 #include "train/prepare.h"
@@ -9,21 +7,14 @@
 namespace cairn {
 namespace {
 
-namespace fs = std::filesystem;
-
-// Data-set entries that are files are looked for like every path of a recipe.
-std::string found_names(const std::vector<std::string>& names, const fs::path& folder) {
-  std::vector<std::string> found;
-  for (const std::string& name : names)
-    found.push_back(name.find('.') == std::string::npos ? name : find_path(name, folder));
-  return fmt::format("{}", fmt::join(found, ","));
-}
-
 DataOptions data_options_of(const Recipe& recipe) {
   DataOptions options;
-  options.names = found_names(recipe.data.dataset, recipe.folder);
-  options.eval_names = found_names(recipe.data.eval_dataset, recipe.folder);
+  options.names = recipe.data.dataset;
+  options.eval_names = recipe.data.eval_dataset;
   options.dataset_dir = find_path(recipe.data.dataset_dir, recipe.folder);
+  options.find_file = [folder = recipe.folder](const std::string& name) {
+    return std::filesystem::path(find_path(name, folder));
+  };
   options.max_samples = recipe.data.max_samples;
   options.val_size = recipe.data.val_size;
   options.mix = recipe.data.mix_strategy;
@@ -42,14 +33,6 @@ DataOptions data_options_of(const Recipe& recipe) {
 std::string key_of(TokenizerFiles files) {
   if (files.tokenizer_config.is_object()) files.tokenizer_config.erase("chat_template");
   return ContentHash().add(files.tokenizer.dump()).add(files.tokenizer_config.dump()).hex();
-}
-
-void check_ids(const ExampleSet& examples, const Tokenizer& tokenizer) {
-  for (int64_t i = 0; i < examples.size(); ++i)
-    for (const int32_t id : examples.read(i).ids)
-      if (id < 0 || id >= tokenizer.vocab_size())
-        throw DamagedFile(fmt::format("{} holds the token id {}, which the tokenizer lacks",
-                                      examples.stores().front()->path(), id));
 }
 
 // A template whose markers the tokenizer's own chat template has.
@@ -101,13 +84,11 @@ TokenizedData prepare_data(const Recipe& recipe, const ChatTemplate& chat_templa
                            const Tokenizer& tokenizer, const TokenizerFiles& files) {
   const std::string key = key_of(files), folder = recipe.data.tokenized_path;
   if (!folder.empty() && has_tokenized(folder)) {
-    TokenizedData data = load_tokenized(folder, key);
+    TokenizedData data = load_tokenized(folder, key, tokenizer.vocab_size());
     data.notes.push_back(fmt::format(
         "tokenized_path {} holds tokens already: they are used, whatever the other keys of the "
         "data say",
         folder));
-    check_ids(data.train, tokenizer);
-    check_ids(data.validation, tokenizer);
     return data;
   }
   TokenizedData data = tokenize_data(data_options_of(recipe), chat_template, tokenizer, key);

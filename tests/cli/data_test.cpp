@@ -42,6 +42,19 @@ TEST_F(Program, data_prints_a_row_with_what_trains_in_it) {
   expect_refused("data recipe.yaml --row 20", 2, "rows 0 to 19");
 }
 
+TEST_F(Program, data_beside_a_recipe_is_found_whatever_its_folder_is_called) {
+  fs::create_directories(folder_ / "a, b/rows");
+  write_file(folder_ / "a, b/rows/one.jsonl", R"({"instruction":"q","output":"r"})");
+  write_file(folder_ / "a, b/two.jsonl", R"({"instruction":"q","output":"r"})");
+  fs::rename(folder_ / "recipe.yaml", folder_ / "a, b/recipe.yaml");
+  for (const char* name : {"rows", "two.jsonl"}) {
+    const Outcome outcome =
+        cairn("data 'a, b/recipe.yaml' val_size=0 --json dataset=" + std::string(name));
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.output;
+    EXPECT_EQ(json_of(outcome)["rows"], 1) << outcome.output;
+  }
+}
+
 TEST_F(Program, plain_texts_train_in_blocks_and_measure_what_was_predicted) {
   std::string text;
   for (int i = 0; i < 60; ++i) text += "hello hello say " + std::string(1 + i % 7, 'a') + "\n";

@@ -95,10 +95,10 @@ void read_adapter(std::string_view input) {
   read_adapter_config(folder.path());
 }
 
-// Every row of every data set of these names, as conversations and as documents.
-void read_datasets(const std::string& names, const std::string& folder) {
+// Every row of the data set of this name, as conversations and as documents.
+void read_datasets(const std::string& name, const std::string& folder) {
   for (const RowUse use : {RowUse::conversation, RowUse::document})
-    for (const DatasetEntry& entry : find_datasets(names, folder)) {
+    for (const DatasetEntry& entry : find_datasets({name}, folder)) {
       RowReader reader(entry, use, std::nullopt);
       while (reader.next()) {
       }

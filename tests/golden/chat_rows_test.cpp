@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "data/tokenized_data.h"
 #include "data/tool_format.h"
@@ -56,13 +57,20 @@ EncodeOptions options_from(const json& given) {
   return options;
 }
 
+std::vector<std::string> names_of(const std::string& comma_list) {
+  std::vector<std::string> names;
+  std::istringstream in(comma_list);
+  for (std::string name; std::getline(in, name, ',');) names.push_back(name);
+  return names;
+}
+
 // Every row of the data sets, "-" for one that cannot be used.
 std::vector<std::string> rows_of(const json& test, const fs::path& folder, size_t most) {
   const Tokenizer tokenizer = make_tokenizer(test["tokenizer"]);
   const ChatTemplate chat_template = ChatTemplate::named(test["template"].get<std::string>());
   const EncodeOptions options = options_from(test.value("options", json::object()));
   std::vector<std::string> rows;
-  for (const DatasetEntry& entry : find_datasets(test["names"], folder)) {
+  for (const DatasetEntry& entry : find_datasets(names_of(test["names"]), folder)) {
     const auto source = open_records(entry.files.front());
     size_t read = 0;
     while (const auto record = read++ < most ? source->next() : std::nullopt) {
@@ -108,7 +116,7 @@ TEST(ChatRowsGolden, plain_texts_are_joined_and_cut_as_llama_factory_does) {
     config["add_bos_token"] = test["adds_bos"];
     const Tokenizer tokenizer = make_tokenizer("sentencepiece", config);
     DataOptions options;
-    options.names = "texts";
+    options.names = {"texts"};
     options.dataset_dir = kFolder;
     options.use = RowUse::document;
     options.encode.cutoff_len = test["cutoff_len"];

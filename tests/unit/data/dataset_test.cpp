@@ -10,6 +10,8 @@
 namespace cairn::test {
 namespace {
 
+using Texts = std::vector<std::string>;
+
 struct LoadedRows {
   std::vector<Conversation> rows;
   std::vector<DatasetCounts> counts;
@@ -19,7 +21,7 @@ struct LoadedRows {
 class Dataset : public DataFolder {
  protected:
   void info(const json& entries) const { write("dataset_info.json", entries.dump()); }
-  LoadedRows load(const std::string& names, std::optional<int64_t> max_samples = std::nullopt,
+  LoadedRows load(const Texts& names, std::optional<int64_t> max_samples = std::nullopt,
                   RowUse use = RowUse::conversation) const {
     LoadedRows loaded;
     for (const DatasetEntry& entry : find_datasets(names, folder_)) {
@@ -35,8 +37,8 @@ class Dataset : public DataFolder {
     }
     return loaded;
   }
-  std::string refusal(const std::string& names) const {
-    return message_of<UserError>([&] { load(names); });
+  std::string refusal(const std::string& name) const {
+    return message_of<UserError>([&] { load({name}); });
   }
   // Rows r0, r1, ... as lines.
   std::string rows(int count) const {
@@ -52,15 +54,13 @@ class Dataset : public DataFolder {
   }
 };
 
-using Texts = std::vector<std::string>;
-
 TEST_F(Dataset, alpaca_rows_join_instruction_and_input_with_one_line_feed) {
   write("a.json", R"([{"instruction":"I","input":"x","output":"O"},
                       {"instruction":"I","input":"","output":"O"},
                       {"instruction":"","input":"x","output":""},
                       {"instruction":"I","output":"O"},
                       {"instruction":null,"input":null,"output":"O"}])");
-  const auto loaded = load("a.json");
+  const auto loaded = load({"a.json"});
   ASSERT_EQ(loaded.rows.size(), 5u);
   EXPECT_EQ(loaded.rows[0].turns,
             (std::vector<Turn>{{Role::user, "I\nx"}, {Role::assistant, "O"}}));
@@ -76,7 +76,7 @@ TEST_F(Dataset, names_lead_through_dataset_info_in_the_order_listed) {
   write("folder/b.json", R"([{"instruction":"b","output":"B"}])");
   write("folder/a.json", R"([{"instruction":"a","output":"A"}])");
   info({{"one", {{"file_name", "one.jsonl"}}}, {"many", {{"file_name", "folder"}}}});
-  const auto loaded = load(" many, one ,");
+  const auto loaded = load({"many", "one"});
   EXPECT_EQ(answers(loaded.rows), (Texts{"A", "B", "r0", "r1"}));
   ASSERT_EQ(loaded.counts.size(), 2u);
   EXPECT_EQ(loaded.counts[0].name, "many");
@@ -85,8 +85,8 @@ TEST_F(Dataset, names_lead_through_dataset_info_in_the_order_listed) {
 
 TEST_F(Dataset, a_path_needs_no_dataset_info) {
   const auto path = write("one.jsonl", rows(3));
-  EXPECT_EQ(load(path.string()).rows.size(), 3u);
-  EXPECT_EQ(load("one.jsonl").rows.size(), 3u) << "below dataset_dir";
+  EXPECT_EQ(load({path.string()}).rows.size(), 3u);
+  EXPECT_EQ(load({"one.jsonl"}).rows.size(), 3u) << "below dataset_dir";
 }
 
 TEST_F(Dataset, columns_map_history_and_system_and_unlisted_ones_are_absent) {
@@ -96,7 +96,7 @@ TEST_F(Dataset, columns_map_history_and_system_and_unlisted_ones_are_absent) {
          {{"file_name", "c.jsonl"},
           {"columns",
            {{"prompt", "q"}, {"response", "a"}, {"history", "old"}, {"system", "sys"}}}}}});
-  const auto loaded = load("c");
+  const auto loaded = load({"c"});
   ASSERT_EQ(loaded.rows.size(), 1u);
   EXPECT_EQ(loaded.rows[0].system, "S");
   EXPECT_EQ(loaded.rows[0].turns, (std::vector<Turn>{{Role::user, "hi"},
@@ -129,7 +129,7 @@ TEST_F(Dataset, lists_of_messages_become_turns) {
             {"content_tag", "content"},
             {"user_tag", "user"},
             {"assistant_tag", "assistant"}}}}}});
-  const auto loaded = load("m,o");
+  const auto loaded = load({"m", "o"});
   ASSERT_EQ(loaded.rows.size(), 2u);
   EXPECT_EQ(loaded.rows[0].system, "S");
   EXPECT_EQ(loaded.rows[0].turns, (std::vector<Turn>{{Role::user, "q"}, {Role::assistant, "a"}}));
@@ -147,7 +147,7 @@ TEST_F(Dataset, every_record_is_used_or_skipped_with_a_reason) {
 {"output":"a"}
 "{\"instruction\":\"q\",\"output\":\"a\"}"
 )");
-  const DatasetCounts counts = load("mixed.jsonl").counts.at(0);
+  const DatasetCounts counts = load({"mixed.jsonl"}).counts.at(0);
   EXPECT_EQ(counts.records, 6);
   EXPECT_EQ(counts.used, 2);
   EXPECT_EQ(counts.blank_lines, 1);
@@ -161,7 +161,7 @@ TEST_F(Dataset, every_record_is_used_or_skipped_with_a_reason) {
 TEST_F(Dataset, max_samples_takes_the_first_rows_of_each) {
   write("a.jsonl", rows(5));
   write("b.jsonl", rows(2));
-  const auto loaded = load("a.jsonl,b.jsonl", 3);
+  const auto loaded = load({"a.jsonl", "b.jsonl"}, 3);
   EXPECT_EQ(answers(loaded.rows), (Texts{"r0", "r1", "r2", "r0", "r1"}));
 }
 
@@ -169,7 +169,7 @@ TEST_F(Dataset, num_samples_chooses_at_random_and_fills_up) {
   write("a.jsonl", rows(20));
   info({{"few", {{"file_name", "a.jsonl"}, {"num_samples", 5}}},
         {"many", {{"file_name", "a.jsonl"}, {"num_samples", 50}}}});
-  const auto few = load("few"), many = load("many");
+  const auto few = load({"few"}), many = load({"many"});
   ASSERT_EQ(few.rows.size(), 5u);
   Texts chosen = answers(few.rows);
   EXPECT_NE(chosen, (Texts{"r0", "r1", "r2", "r3", "r4"}));
@@ -183,7 +183,7 @@ TEST_F(Dataset, num_samples_chooses_at_random_and_fills_up) {
   first.resize(20);
   std::sort(first.begin(), first.end());
   EXPECT_EQ(std::unique(first.begin(), first.end()), first.end()) << "every row once, then repeats";
-  EXPECT_EQ(load("many", 10).counts[0].repeated, 0);
+  EXPECT_EQ(load({"many"}, 10).counts[0].repeated, 0);
 }
 
 TEST_F(Dataset, what_cannot_be_is_refused_with_what_to_do) {
@@ -209,11 +209,11 @@ TEST_F(Dataset, what_cannot_be_is_refused_with_what_to_do) {
   expect_says(refusal("pretrain"), "response");
   expect_says(refusal("empty.jsonl"), "no record");
   expect_says(refusal("w.jsonl"), "`question`");
-  expect_says(refusal(" , "), "no data set");
-  expect_says(message_of<UserError>([] { find_datasets("x", "/nowhere"); }), "dataset_info.json");
-  expect_says(message_of<UserError>([] { find_datasets("x", "REMOTE:a/b"); }), "REMOTE:a/b");
+  expect_says(message_of<UserError>([&] { load({}); }), "no data set");
+  expect_says(message_of<UserError>([] { find_datasets({"x"}, "/nowhere"); }), "dataset_info.json");
+  expect_says(message_of<UserError>([] { find_datasets({"x"}, "REMOTE:a/b"); }), "REMOTE:a/b");
   write("dataset_info.json", "{\"a\": ");
-  EXPECT_THROW(load("a"), DamagedFile);
+  EXPECT_THROW(load({"a"}), DamagedFile);
 }
 
 TEST(DatasetOrder, validation_rows_are_split_off_by_the_seed) {

@@ -19,7 +19,7 @@ TEST_F(RowOrigins, are_records_of_data_sets_from_1) {
   write("a.json", R"([{"instruction":"one","output":"x"}, {"instruction":"two"},
                       {"instruction":"three","output":"x"}])");
   write("b.json", R"([{"instruction":"four","output":"x"}])");
-  const TokenizedData data = make({.names = "a.json,b.json"});
+  const TokenizedData data = make({.names = {"a.json", "b.json"}});
   ASSERT_EQ(data.train.size(), 3) << "a row without an answer is left out";
   const std::pair<int, int> wanted[] = {{0, 1}, {0, 3}, {1, 1}};
   for (int64_t i = 0; i < 3; ++i) {
@@ -35,7 +35,7 @@ TEST_F(RowOrigins, survive_a_choice_and_a_split) {
     rows.push_back({{"instruction", std::to_string(i)}, {"output", "x"}});
   write("a.json", rows.dump());
   write("dataset_info.json", R"({"a": {"file_name": "a.json", "num_samples": 30}})");
-  const TokenizedData data = make({.names = "a", .val_size = 5});
+  const TokenizedData data = make({.names = {"a"}, .val_size = 5});
   EXPECT_EQ(data.train.size() + data.validation.size(), 30);
   for (const ExampleSet* side : {&data.train, &data.validation})
     for (int64_t i = 0; i < side->size(); ++i) {
