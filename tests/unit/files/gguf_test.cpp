@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <clocale>
+
 #include "file_builders.h"
 #include "files/gguf_model.h"
 
@@ -165,6 +167,18 @@ TEST(Gguf, reads_every_kind_of_value_and_turns_dimensions) {
     EXPECT_THROW(file.number("absent"), DamagedFile);
     EXPECT_EQ(file.count("absent", 3), 3);
   }
+}
+
+TEST(GgufReader, numbers_are_read_alike_in_any_locale) {
+  const std::string before = std::setlocale(LC_NUMERIC, nullptr);
+  const char* with_commas = nullptr;
+  for (const char* name : {"de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8", "ru_RU.UTF-8"})
+    if (!with_commas) with_commas = std::setlocale(LC_NUMERIC, name);
+  if (!with_commas) GTEST_SKIP() << "no locale that writes 0,5 is installed";
+  const TemporaryFolder folder;
+  const GgufFile file(folder.write("model.gguf", GgufBuilder().f32("f32", 0.5f).build()));
+  EXPECT_EQ(file.number("f32"), 0.5);
+  std::setlocale(LC_NUMERIC, before.c_str());
 }
 
 }  // namespace
