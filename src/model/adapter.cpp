@@ -48,9 +48,11 @@ std::vector<std::string> read_names(const nlohmann::json& config, const std::str
 double read_dropout(const nlohmann::json& config, const std::string& path) {
   const auto found = config.find("lora_dropout");
   if (found == config.end() || found->is_null()) return 0;
-  if (!found->is_number() || found->get<double>() < 0 || !(found->get<double>() < 1))
+  if (!found->is_number() || found->get<double>() < 0 ||
+      !(found->get<double>() <= kMostLoraDropout))
     throw DamagedFile(
-        fmt::format("{}: 'lora_dropout' must be a number of at least 0 and below 1", path));
+        fmt::format("{}: 'lora_dropout' must be a number of at least 0 and at most {}", path,
+                    kMostLoraDropout));
   return found->get<double>();
 }
 

@@ -18,6 +18,7 @@ namespace cairn {
 
 // Wider than any model that this version reads.
 inline constexpr int64_t kMostLoraRank = 65536;
+inline constexpr double kMostLoraDropout = 0.9999999;  // in 32 bits, a nearer one is 1
 
 struct LoraSpec {
   int64_t rank = 8;

@@ -15,22 +15,30 @@ RecipeKey without_printing(RecipeKey key) {
   return key;
 }
 
+// More than any count, and an integer holds it.
+constexpr double kMostCount = 1e15;
+
 Range<double> val_size_range() {
   return {" of at least 0: below 1 a share, else a whole count", [](const double& size) {
-            return size >= 0 &&
-                   (size < 1 || size == static_cast<double>(static_cast<int64_t>(size)));
+            if (size < 0 || size > kMostCount) return false;
+            return size < 1 || size == static_cast<double>(static_cast<int64_t>(size));
           }};
 }
 
 // A count of steps, or a share of all steps.
 Range<double> steps_range(bool zero) {
-  const double most = 1e15;
   return {zero ? " of at least 0: below 1 a share of all steps, else a whole count"
                : " above 0: below 1 a share of all steps, else a whole count",
           [=](const double& steps) {
-            if (steps < 0 || steps > most || (steps == 0 && !zero)) return false;
+            if (steps < 0 || steps > kMostCount || (steps == 0 && !zero)) return false;
             return steps < 1 || steps == static_cast<double>(static_cast<int64_t>(steps));
           }};
+}
+
+// 0 leaves gradients as they are; what 32 bits take for 0 would erase them.
+Range<double> max_grad_norm_range() {
+  return {fmt::format(": 0, or at least {}", kLeastFloat),
+          [](const double& norm) { return norm == 0 || norm >= kLeastFloat; }};
 }
 
 Range<std::string> not_empty() {
@@ -55,9 +63,10 @@ std::vector<RecipeKey> method_keys() {
           honoured("lora_rank", method, &MethodRecipe::lora_rank, between_counts(1, kMostLoraRank)),
           honoured("lora_alpha", method, &MethodRecipe::lora_alpha, at_least<int64_t>(0)),
           honoured("lora_target", method, &MethodRecipe::lora_target),
-          honoured("lora_dropout", method, &MethodRecipe::lora_dropout, between(0, 1, false)),
+          honoured("lora_dropout", method, &MethodRecipe::lora_dropout, between(0, kMostLoraDropout, true)),
           honoured("use_rslora", method, &MethodRecipe::use_rslora),
-          honoured("loraplus_lr_ratio", method, &MethodRecipe::loraplus_lr_ratio, above(0)),
+          honoured("loraplus_lr_ratio", method, &MethodRecipe::loraplus_lr_ratio,
+                   float_at_least(kLeastFloat)),
           honoured("additional_target", method, &MethodRecipe::additional_target)};
 }
 
@@ -68,7 +77,7 @@ std::vector<RecipeKey> data_keys() {
       honoured("eval_dataset", data, &DataRecipe::eval_dataset),
       honoured("dataset_dir", data, &DataRecipe::dataset_dir, not_empty()),
       honoured("template", data, &DataRecipe::template_name, not_empty()),
-      honoured("cutoff_len", data, &DataRecipe::cutoff_len, between_counts(1, kMostBatchTokens)),
+      honoured("cutoff_len", data, &DataRecipe::cutoff_len, between_counts(2, kMostBatchTokens)),
       honoured("max_samples", data, &DataRecipe::max_samples, at_least<int64_t>(1)),
       honoured("val_size", data, &DataRecipe::val_size, val_size_range()),
       honoured("train_on_prompt", data, &DataRecipe::train_on_prompt),
@@ -89,18 +98,19 @@ std::vector<RecipeKey> train_keys() {
           honoured("gradient_accumulation_steps", train, &TrainRecipe::gradient_accumulation_steps,
                    between_counts(1, kMostBatches)),
           honoured("optim", train, &TrainRecipe::optim),
-          honoured("learning_rate", train, &TrainRecipe::learning_rate, at_least<double>(0)),
+          honoured("learning_rate", train, &TrainRecipe::learning_rate, float_at_least(0)),
           honoured("num_train_epochs", train, &TrainRecipe::num_train_epochs, above(0)),
           // -1 is how LLaMA-Factory writes "none"; the rules turn what is not above 0 into that.
           honoured("max_steps", train, &TrainRecipe::max_steps, between_counts(-1, kMostSteps)),
           honoured("lr_scheduler_type", train, &TrainRecipe::lr_scheduler_type),
           honoured("warmup_ratio", train, &TrainRecipe::warmup_ratio, between(0, 1, true)),
           honoured("warmup_steps", train, &TrainRecipe::warmup_steps, steps_range(true)),
-          honoured("weight_decay", train, &TrainRecipe::weight_decay, at_least<double>(0)),
-          honoured("adam_beta1", train, &TrainRecipe::adam_beta1, between(0, 1, false)),
-          honoured("adam_beta2", train, &TrainRecipe::adam_beta2, between(0, 1, false)),
-          honoured("adam_epsilon", train, &TrainRecipe::adam_epsilon, above(0)),
-          honoured("max_grad_norm", train, &TrainRecipe::max_grad_norm, at_least<double>(0)),
+          honoured("weight_decay", train, &TrainRecipe::weight_decay, float_at_least(0)),
+          honoured("adam_beta1", train, &TrainRecipe::adam_beta1, between(0, kMostBelowOne, true)),
+          honoured("adam_beta2", train, &TrainRecipe::adam_beta2, between(0, kMostBelowOne, true)),
+          honoured("adam_epsilon", train, &TrainRecipe::adam_epsilon,
+                   float_at_least(kLeastFloat)),
+          honoured("max_grad_norm", train, &TrainRecipe::max_grad_norm, max_grad_norm_range()),
           honoured("seed", train, &TrainRecipe::seed, at_least<int64_t>(0)),
           honoured("data_seed", train, &TrainRecipe::data_seed, at_least<int64_t>(0)),
           honoured("bf16", train, &TrainRecipe::bf16),

@@ -66,6 +66,14 @@ inline Range<int64_t> between_counts(int64_t low, int64_t high) {
 inline Range<double> above(double low) {
   return {fmt::format(" above {}", low), [low](const double& value) { return value > low; }};
 }
+// Numbers that arithmetic takes in 32 bits, where a larger one is infinite and a smaller one 0.
+inline constexpr double kMostFloat = 3.4e38, kLeastFloat = 1.2e-38;
+inline constexpr double kMostBelowOne = 0.9999999;  // a nearer one is 1
+// At least 0, or `low`.
+inline Range<double> float_at_least(double low) {
+  return {fmt::format(" of at least {} and at most {}", low, kMostFloat),
+          [low](const double& value) { return value >= low && value <= kMostFloat; }};
+}
 // From `low` up to `high`, without `high` itself unless `closed`.
 inline Range<double> between(double low, double high, bool closed) {
   return {

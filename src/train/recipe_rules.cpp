@@ -61,6 +61,9 @@ void check_method(const Recipe& recipe) {
       !lora && method.loraplus_lr_ratio,
       "loraplus_lr_ratio sets the learning rate of an adapter's B; add finetuning_type: lora, "
       "or leave it out");
+  refuse_if(recipe.train.learning_rate * method.loraplus_lr_ratio.value_or(1) > kMostFloat,
+            "learning_rate times loraplus_lr_ratio is the learning rate of an adapter's B, and "
+            "wanted at most 3.4e+38; lower one of them");
   refuse_if(method.lora_target.size() > 1 &&
                 std::find(method.lora_target.begin(), method.lora_target.end(), "all") !=
                     method.lora_target.end(),

@@ -15,7 +15,7 @@ RecipeKey of_data(RecipeKey key) {
 // Another name of cutoff_len, which wins where both are given.
 RecipeKey cutoff_key(const char* name) {
   RecipeKey key =
-      honoured(name, &Recipe::data, &DataRecipe::cutoff_len, between_counts(1, kMostBatchTokens));
+      honoured(name, &Recipe::data, &DataRecipe::cutoff_len, between_counts(2, kMostBatchTokens));
   key.write = nullptr;
   return key;
 }

@@ -124,7 +124,7 @@ TEST_F(LadderProgram, writes_a_picture_of_every_rung) {
 TEST_F(LadderProgram, wrong_input_exits_2_with_a_sentence) {
   expect_refused("--model nosuchmodel", "llama-2-7b");
   expect_refused("--model config.json --seq 64 --mean 65", "mean sample of 65");
-  expect_refused("--model config.json --seq 1", "rows of 1");
+  expect_refused("--model config.json --seq 1", "cutoff_len");
   expect_refused("--model config.json --batch 0", "per_device_train_batch_size");
   expect_refused("--model config.json --method dora", "qlora");
   expect_refused("--model config.json --budget plenty", "plenty");

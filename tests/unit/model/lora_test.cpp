@@ -140,6 +140,7 @@ TEST(Lora, a_config_of_another_kind_is_refused_and_a_broken_one_named) {
   EXPECT_THROW(written_and_read({}, with("use_dora", true)), UserError);
   EXPECT_THROW(written_and_read({}, with("ensure_weight_tying", true)), UserError);
   EXPECT_THROW(written_and_read({}, with("lora_dropout", 1)), DamagedFile);
+  EXPECT_THROW(written_and_read({}, with("lora_dropout", 0.99999999)), DamagedFile);
   EXPECT_THROW(written_and_read({}, with("use_rslora", "yes")), DamagedFile);
   EXPECT_THROW(written_and_read({}, with("modules_to_save", "lm_head")), DamagedFile);
   EXPECT_THROW(written_and_read({}, with("modules_to_save", {1})), DamagedFile);

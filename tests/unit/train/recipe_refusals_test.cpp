@@ -1,6 +1,7 @@
 // What a recipe may not say: every refusal names the key, what was given, and what to do.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstdlib>
 #include <limits>
 
@@ -65,13 +66,13 @@ TEST(RecipeRefusals, a_wrong_type_or_range_says_what_is_expected) {
       {"learning_rate: .inf", {"a number"}},
       {"lora_rank: 8.5", {"lora_rank", "an integer of at least 1", "'8.5'"}},
       {"lora_rank: 0", {"an integer of at least 1"}},
-      {"loraplus_lr_ratio: 0", {"a number above 0"}},
-      {"lora_dropout: 1", {"a number from 0 up to but not including 1"}},
+      {"loraplus_lr_ratio: 0", {"of at least 1.2e-38 and at most 3.4e+38"}},
+      {"lora_dropout: 1", {"a number from 0 to 0.9999999"}},
       {"lora_rank: [8]", {"a list"}},
       {"packing: 2", {"packing", "true or false", "'2'"}},
       {"bf16: maybe", {"true or false", "'maybe'"}},
       {"warmup_ratio: 1.5", {"from 0 to 1"}},
-      {"adam_beta2: 1", {"up to but not including 1"}},
+      {"adam_beta2: 1", {"from 0 to 0.9999999"}},
       {"val_size: 1.5", {"a whole count"}},
       {"logging_steps: 2.5", {"a whole count"}},
       {"logging_steps: 0", {"above 0"}},
@@ -110,6 +111,41 @@ TEST(RecipeRefusals, a_count_beyond_any_run_is_refused_with_its_bound) {
       EXPECT_TRUE(text.starts_with(key)) << text;
       EXPECT_NE(text.find("at most " + std::to_string(most)), std::string::npos) << text;
     }
+  }
+}
+
+// Each is fine in 64 bits; in the 32 of the arithmetic it would be 0, 1 or infinite.
+TEST(RecipeRefusals, a_number_that_32_bits_do_not_hold_is_refused_by_its_key) {
+  for (const auto& [key, value, kept] :
+       std::vector<std::array<const char*, 3>>{{"lora_dropout", "0.99999999", "0.9999999"},
+                                               {"adam_beta1", "0.99999999", "0.9999999"},
+                                               {"adam_beta2", "0.99999999", "0.99999"},
+                                               {"adam_epsilon", "1e-50", "1.2e-38"},
+                                               {"adam_epsilon", "1e39", "1"},
+                                               {"learning_rate", "1e39", "3.4e38"},
+                                               {"weight_decay", "1e39", "0"},
+                                               {"max_grad_norm", "1e-50", "1e300"},
+                                               {"loraplus_lr_ratio", "1e39", "1e30"},
+                                               {"loraplus_lr_ratio", "1e-50", "1e-30"},
+                                               {"val_size", "1e300", "0"}}) {
+    const std::string text = refusal_of(std::string(key) + ": " + value);
+    EXPECT_TRUE(text.starts_with(std::string(key) + ": wanted a number")) << text;
+    EXPECT_EQ(refusal_of(std::string(key) + ": " + kept), "(read)");
+    const auto rounded = static_cast<float>(std::strtod(kept, nullptr));
+    EXPECT_EQ(rounded == 0, std::string(kept) == "0") << key;
+    if (std::string(key).starts_with("adam_beta") || std::string(key) == "lora_dropout") {
+      EXPECT_LT(rounded, 1.0f) << key;
+    }
+  }
+  EXPECT_NE(refusal_of("learning_rate: 1e30\nloraplus_lr_ratio: 1e30").find("loraplus_lr_ratio"),
+            std::string::npos);
+}
+
+TEST(RecipeRefusals, a_sample_has_at_least_a_token_and_the_one_it_learns) {
+  for (const char* key : {"cutoff_len", "max_length", "max_seq_length"}) {
+    EXPECT_NE(refusal_of(std::string(key) + ": 1").find("an integer of at least 2"),
+              std::string::npos);
+    EXPECT_EQ(refusal_of(std::string(key) + ": 2"), "(read)");
   }
 }
 
