@@ -67,6 +67,9 @@ struct Attention {
 struct AdamW {
   float learning_rate = 0;
   float beta1 = 0.9f, beta2 = 0.999f, epsilon = 1e-8f, weight_decay = 0;
+  // 1 - beta, rounded once: of a beta near 1 that is rounded first little is left. Moments in 8
+  // bits follow bitsandbytes, which takes it from the rounded one.
+  float rest1 = 0.1f, rest2 = 0.001f;
   float bias_correction1 = 1, bias_correction2 = 1;  // 1 - beta^t
   float gradient_scale = 1;                          // clipping
   bool stochastic_rounding = false;  // of a bf16 v, and of a bf16 weight without master

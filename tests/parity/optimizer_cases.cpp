@@ -21,6 +21,8 @@ const AdamW kSettings{.learning_rate = 0.01f,
                       .beta2 = 0.99f,
                       .epsilon = 1e-6f,
                       .weight_decay = 0.1f,
+                      .rest1 = 0.1f,
+                      .rest2 = 0.01f,
                       .bias_correction1 = 0.271f,
                       .bias_correction2 = 0.0297f,
                       .gradient_scale = 0.5f};
@@ -36,9 +38,16 @@ OpCase adamw_case(const Storage& storage, int64_t count) {
   for (int64_t i = 0; i < count; ++i) v.set(i, v.at(i) * v.at(i));
 
   const AdamW& s = kSettings;
-  const reference::AdamWSettings settings{s.learning_rate,    s.beta1,         s.beta2,
-                                          s.epsilon,          s.weight_decay,  s.bias_correction1,
-                                          s.bias_correction2, s.gradient_scale};
+  const reference::AdamWSettings settings{s.learning_rate,
+                                          s.beta1,
+                                          s.beta2,
+                                          s.rest1,
+                                          s.rest2,
+                                          s.epsilon,
+                                          s.weight_decay,
+                                          s.bias_correction1,
+                                          s.bias_correction2,
+                                          s.gradient_scale};
   reference::Bounded<double> want_weight(count), want_m(count), want_v(count);
   for (int64_t i = 0; i < count; ++i) {
     const double before = storage.master ? master.at(i) : weight.at(i);

@@ -22,15 +22,14 @@ HWY_INLINE void update(const AdamW& settings, const AdamWParameter& p, int64_t i
                        bool weight_at_random, bool v_at_random, W32 noise) {
   const F32 d;
   const FloatsOut trained = p.master ? p.master : p.weight;
-  const V32 one = hn::Set(d, 1.0f);
   const V32 gradient = hn::Mul(load(p.gradient, i, extent), hn::Set(d, settings.gradient_scale));
 
-  const V32 beta1 = hn::Set(d, settings.beta1), beta2 = hn::Set(d, settings.beta2);
+  const V32 rest1 = hn::Set(d, settings.rest1), rest2 = hn::Set(d, settings.rest2);
   const V32 m_before = load(p.m, i, extent);
-  const V32 m = store_and_reload(
-      hn::MulAdd(hn::Sub(gradient, m_before), hn::Sub(one, beta1), m_before), p.m, i, extent);
-  const V32 square = hn::Mul(hn::Mul(gradient, gradient), hn::Sub(one, beta2));
-  V32 v = hn::MulAdd(load(p.v, i, extent), beta2, square);
+  const V32 m =
+      store_and_reload(hn::MulAdd(hn::Sub(gradient, m_before), rest1, m_before), p.m, i, extent);
+  const V32 square = hn::Mul(hn::Mul(gradient, gradient), rest2);
+  V32 v = hn::MulAdd(load(p.v, i, extent), hn::Set(d, settings.beta2), square);
   if (v_at_random) v = round_at_random(v, hn::ShiftRight<16>(noise));
   v = store_and_reload(v, p.v, i, extent);
 

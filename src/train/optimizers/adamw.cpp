@@ -22,19 +22,25 @@ class AdamWRule : public UpdateRule {
     now.weight_decay = static_cast<float>(stretch.weight_decay);
     now.beta1 = static_cast<float>(settings_.beta1);
     now.beta2 = static_cast<float>(settings_.beta2);
+    now.rest1 = static_cast<float>(1 - settings_.beta1);
+    now.rest2 = static_cast<float>(1 - settings_.beta2);
     now.epsilon = static_cast<float>(settings_.epsilon);
-    now.bias_correction1 = static_cast<float>(1 - std::pow(settings_.beta1, t));
-    now.bias_correction2 = static_cast<float>(1 - std::pow(settings_.beta2, t));
+    // The betas that the moments are made with: PyTorch's, or bitsandbytes' in 32 bits.
+    const bool in_8_bits = !states.m;
+    const double beta1 = in_8_bits ? now.beta1 : settings_.beta1;
+    const double beta2 = in_8_bits ? now.beta2 : settings_.beta2;
+    now.bias_correction1 = static_cast<float>(1 - std::pow(beta1, t));
+    now.bias_correction2 = static_cast<float>(1 - std::pow(beta2, t));
     now.gradient_scale = static_cast<float>(step.gradient_scale);
     now.stochastic_rounding = step.stochastic_rounding;
     now.seed = settings_.seed;
     now.stream = stretch.stream;
     now.first = stretch.first;
-    if (states.m)
-      ops::adamw(exec, now, stretch.gradient, stretch.weight, states.master, states.m, states.v);
-    else
+    if (in_8_bits)
       ops::adamw_8bit(exec, now, stretch.gradient, stretch.weight, states.master, states.m_8bit,
                       states.v_8bit);
+    else
+      ops::adamw(exec, now, stretch.gradient, stretch.weight, states.master, states.m, states.v);
   }
 
  private:
