@@ -60,8 +60,6 @@ struct ModelRecipe {
   std::string adapter_name_or_path;  // empty: none
   FlashAttention flash_attn = FlashAttention::automatic;
   std::optional<int64_t> quantization_bit;  // 4, or none; a quantised checkpoint stays as it is
-  QuantizationMethod quantization_method = QuantizationMethod::bnb;
-  QuantizationType quantization_type = QuantizationType::nf4;
   bool double_quantization = true;
   std::vector<std::string> plain_modules;  // key "llm_int8_skip_modules": stay as they are
   bool upcast_layernorm = false;           // frozen norms in f32
@@ -178,15 +176,6 @@ struct MemoryRecipe {
   bool operator==(const MemoryRecipe&) const = default;
 };
 
-struct GenerateRecipe {
-  int64_t max_new_tokens = 1024;
-  bool do_sample = true;
-  double temperature = 0.95;
-  double top_p = 0.7;
-  int64_t top_k = 50;
-  bool operator==(const GenerateRecipe&) const = default;
-};
-
 // The key "deepspeed": another spelling of what it sets in the other subjects.
 struct DeepspeedRecipe {
   std::string source;  // a path, JSON, or base64 of JSON; empty: none
@@ -210,7 +199,6 @@ struct Recipe {
   MemoryRecipe memory;
   ShardingSettings sharding;
   DeepspeedRecipe deepspeed;
-  GenerateRecipe generate;
   std::vector<Note> notes;       // in the order the keys were given
   std::filesystem::path folder;  // of the file that was read: relative paths are tried from it too
   GivenKeys given;               // what was read

@@ -1,7 +1,7 @@
 // The keys that this version honours, by subject. Ranges are those of the arithmetic they feed;
 // rules that concern two keys at once are in recipe_rules.cpp.
 #include "data/sampler.h"
-#include "model/generator.h"
+#include "model/model.h"
 #include "train/recipe_key.h"
 
 namespace cairn {
@@ -63,7 +63,8 @@ std::vector<RecipeKey> method_keys() {
           honoured("lora_rank", method, &MethodRecipe::lora_rank, between_counts(1, kMostLoraRank)),
           honoured("lora_alpha", method, &MethodRecipe::lora_alpha, at_least<int64_t>(0)),
           honoured("lora_target", method, &MethodRecipe::lora_target),
-          honoured("lora_dropout", method, &MethodRecipe::lora_dropout, between(0, kMostLoraDropout, true)),
+          honoured("lora_dropout", method, &MethodRecipe::lora_dropout,
+                   between(0, kMostLoraDropout, true)),
           honoured("use_rslora", method, &MethodRecipe::use_rslora),
           honoured("loraplus_lr_ratio", method, &MethodRecipe::loraplus_lr_ratio,
                    float_at_least(kLeastFloat)),
@@ -108,8 +109,7 @@ std::vector<RecipeKey> train_keys() {
           honoured("weight_decay", train, &TrainRecipe::weight_decay, float_at_least(0)),
           honoured("adam_beta1", train, &TrainRecipe::adam_beta1, between(0, kMostBelowOne, true)),
           honoured("adam_beta2", train, &TrainRecipe::adam_beta2, between(0, kMostBelowOne, true)),
-          honoured("adam_epsilon", train, &TrainRecipe::adam_epsilon,
-                   float_at_least(kLeastFloat)),
+          honoured("adam_epsilon", train, &TrainRecipe::adam_epsilon, float_at_least(kLeastFloat)),
           honoured("max_grad_norm", train, &TrainRecipe::max_grad_norm, max_grad_norm_range()),
           honoured("seed", train, &TrainRecipe::seed, at_least<int64_t>(0)),
           honoured("data_seed", train, &TrainRecipe::data_seed, at_least<int64_t>(0)),
@@ -133,16 +133,6 @@ std::vector<RecipeKey> output_keys() {
           honoured("save_total_limit", output, &OutputRecipe::save_total_limit,
                    between_counts(-1, kMostSteps)),
           resume_key(), honoured("plot_loss", output, &OutputRecipe::plot_loss)};
-}
-
-std::vector<RecipeKey> generate_keys() {
-  const auto generate = &Recipe::generate;
-  return {honoured("max_new_tokens", generate, &GenerateRecipe::max_new_tokens,
-                   between_counts(1, kMostNewTokens)),
-          honoured("do_sample", generate, &GenerateRecipe::do_sample),
-          honoured("temperature", generate, &GenerateRecipe::temperature, at_least<double>(0)),
-          honoured("top_p", generate, &GenerateRecipe::top_p, between(0, 1, true)),
-          honoured("top_k", generate, &GenerateRecipe::top_k, at_least<int64_t>(0))};
 }
 
 }  // namespace
@@ -175,7 +165,6 @@ std::vector<RecipeKey> honoured_keys() {
   add("output", output_keys());
   add("memory", memory_keys());
   add("sharding", sharding_keys());
-  add("generate", generate_keys());
   return keys;
 }
 

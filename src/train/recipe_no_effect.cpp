@@ -179,6 +179,18 @@ void add_generate_keys(std::vector<RecipeKey>& keys) {
     key.subject = subject;
     keys.push_back(std::move(key));
   };
+  const auto by_flag = [](const char* flag) {
+    return fmt::format("training generates nothing; give cairn generate {}", flag);
+  };
+  add("generate", no_effect("max_new_tokens", integer, by_flag("--max-new-tokens")));
+  add("generate", no_effect("do_sample", boolean, by_flag("--temperature, 0 for no sampling")));
+  add("generate", no_effect("temperature", number, by_flag("--temperature")));
+  add("generate", no_effect("top_p", number, by_flag("--top-p")));
+  add("generate", no_effect("top_k", integer, by_flag("--top-k")));
+  const std::string sampled =
+      "training generates nothing; cairn generate samples by --temperature, --top-p and --top-k";
+  add("generate", no_effect("num_beams", integer, sampled, {"1"}));
+  add("generate", no_effect("repetition_penalty", number, sampled, {"1", "1.0"}));
   add("generate", no_effect("length_penalty", number, "it belongs to num_beams"));
   add("generate", no_effect("skip_special_tokens", boolean, "special tokens are never printed"));
 }

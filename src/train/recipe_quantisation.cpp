@@ -24,13 +24,27 @@ RecipeKey quantization_bit_key() {
   return key;
 }
 
+// The word of a format: this version has one, so there is nothing to keep of it.
+template <typename E>
+RecipeKey format_key(const std::string& name) {
+  RecipeKey key;
+  key.name = name;
+  key.expected = expected_words<E>();
+  key.read = [name, expected = key.expected](Recipe&, const Given& given) {
+    refuse_not_taken<E>(name, given);
+    E format{};
+    if (!read_value(given, format)) throw_wrong_value(name, expected, given);
+  };
+  key.write = [](const Recipe&) { return written_value(E{}); };
+  return key;
+}
+
 }  // namespace
 
 std::vector<RecipeKey> quantisation_keys() {
   const auto model = &Recipe::model;
-  return {quantization_bit_key(),
-          honoured("quantization_method", model, &ModelRecipe::quantization_method),
-          honoured("quantization_type", model, &ModelRecipe::quantization_type),
+  return {quantization_bit_key(), format_key<QuantizationMethod>("quantization_method"),
+          format_key<QuantizationType>("quantization_type"),
           honoured("double_quantization", model, &ModelRecipe::double_quantization),
           honoured("llm_int8_skip_modules", model, &ModelRecipe::plain_modules)};
 }

@@ -77,13 +77,6 @@ std::vector<RecipeKey> train_keys() {
   };
 }
 
-std::vector<RecipeKey> generate_keys() {
-  return {
-      refused_unless("num_beams", int64_t{1}, "use do_sample, temperature, top_p and top_k"),
-      refused_unless("repetition_penalty", 1.0, "use temperature, top_p and top_k"),
-  };
-}
-
 }  // namespace
 
 std::vector<RecipeKey> refused_keys() {
@@ -98,7 +91,6 @@ std::vector<RecipeKey> refused_keys() {
   add("method", method_keys());
   add("data", data_keys());
   add("train", train_keys());
-  add("generate", generate_keys());
   return keys;
 }
 

@@ -87,7 +87,7 @@ TEST(RecipeRefusals, a_wrong_type_or_range_says_what_is_expected) {
       {"gradient_checkpointing: 'every:0'", {"'every:0'", "every:K"}},
       {"gradient_checkpointing: 4*block+none", {"8*block+4*none"}},
       {"ddp_timeout: long", {"ddp_timeout", "an integer"}},
-      {"top_p: 2", {"top_p"}},
+      {"top_p: much", {"top_p", "a number"}},
       {"seed: 99999999999999999999", {"an integer"}},
   });
 }
@@ -100,7 +100,6 @@ TEST(RecipeRefusals, a_count_beyond_any_run_is_refused_with_its_bound) {
       {"per_device_eval_batch_size", 1000000},
       {"gradient_accumulation_steps", 1000000},
       {"max_steps", 1000000000},
-      {"max_new_tokens", 1048576},
       {"loss_chunk", int64_t{1} << 26},
       {"mlp_tile", int64_t{1} << 26},
       {"threads", 4096}};

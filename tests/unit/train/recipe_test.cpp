@@ -22,7 +22,7 @@ Recipe parsed(const std::string& lines, const std::vector<std::string>& override
 
 bool same_but_for_notes(const Recipe& a, const Recipe& b) {
   return a.model == b.model && a.method == b.method && a.data == b.data && a.train == b.train &&
-         a.output == b.output && a.memory == b.memory && a.generate == b.generate;
+         a.output == b.output && a.memory == b.memory;
 }
 
 std::vector<std::string> noted_keys(const Recipe& recipe) {
@@ -225,6 +225,18 @@ TEST(Recipe, a_key_without_effect_leaves_a_note_that_says_why) {
                                        "gradient_checkpointing_kwargs"}));
   for (const Note& note : recipe.notes) EXPECT_FALSE(note.text.empty()) << note.key;
   EXPECT_EQ(noted_keys(parsed("report_to: wandb")), Names{"report_to"});
+}
+
+TEST(Recipe, a_key_of_generation_is_named_with_the_flag_that_has_its_effect) {
+  const Recipe recipe = parsed(
+      "max_new_tokens: 64\ndo_sample: true\ntemperature: 0.7\ntop_p: 0.9\ntop_k: 50\nnum_beams: 4\n"
+      "repetition_penalty: 1.1\n");
+  EXPECT_EQ(noted_keys(recipe), (Names{"max_new_tokens", "do_sample", "temperature", "top_p",
+                                       "top_k", "num_beams", "repetition_penalty"}));
+  for (const Note& note : recipe.notes)
+    EXPECT_NE(note.text.find("cairn generate"), std::string::npos) << note.text;
+  EXPECT_NE(recipe.notes[0].text.find("--max-new-tokens"), std::string::npos);
+  EXPECT_EQ(to_yaml(recipe).find("\ntemperature:"), std::string::npos);
 }
 
 TEST(Recipe, a_key_that_another_overrides_leaves_a_note) {
