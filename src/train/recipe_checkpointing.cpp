@@ -1,8 +1,9 @@
-// The keys that say how blocks are checkpointed: one policy, and three switches that other trainers
-// have for it, in whatever order they are given.
+// The keys that say how blocks are checkpointed: one policy under two names, and three switches
+// that other trainers have for it, in whatever order they are given.
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "train/recipe_key.h"
 #include "train/recipe_rules.h"
 #include "train/recipe_value.h"
 
@@ -10,13 +11,19 @@ namespace cairn {
 namespace {
 
 constexpr const char* kPolicy = "gradient_checkpointing";
+constexpr const char* kNewerPolicy = "activation_checkpointing";  // Hugging Face's
 constexpr const char* kOff = "disable_gradient_checkpointing";
 constexpr const char* kOffloads[] = {"use_unsloth_gc", "activation_offloading"};
 
 enum class Asked : uint8_t { nothing, off, on, a_policy };
 
-Asked asked_by_policy(const GivenKeys& keys) {
+const Given* find_policy(const GivenKeys& keys) {
   const Given* given = find_given(keys, kPolicy);
+  return given ? given : find_given(keys, kNewerPolicy);
+}
+
+Asked asked_by_policy(const GivenKeys& keys) {
+  const Given* given = find_policy(keys);
   if (!given) return Asked::nothing;
   bool on = false;
   if (read_value(*given, on)) return on ? Asked::on : Asked::off;
@@ -26,13 +33,16 @@ Asked asked_by_policy(const GivenKeys& keys) {
 }  // namespace
 
 bool asks_for_checkpointing(const GivenKeys& keys) {
-  bool asks = is_given(keys, kPolicy) || is_on(keys, kOff);
+  bool asks = find_policy(keys) || is_on(keys, kOff);
   for (const char* key : kOffloads) asks |= is_on(keys, key);
   return asks;
 }
 
 void resolve_checkpointing(Recipe& recipe, const GivenKeys& keys) {
   PolicyChoice& choice = recipe.memory.checkpointing;
+  // LLaMA-Factory's name wins over Hugging Face's newer one, as its others do.
+  if (const Given* policy = find_given(keys, kPolicy))
+    find_recipe_key(kPolicy)->read(recipe, *policy);
   if (is_on(keys, kOff)) choice = *parse_policy("none");
   for (const char* key : kOffloads)
     if (is_on(keys, key)) choice = *parse_policy("offload");
@@ -49,7 +59,7 @@ void check_checkpointing(const GivenKeys& keys) {
         "one: gradient_checkpointing: none or block");
   for (const char* key : kOffloads) {
     if (!is_on(keys, key)) continue;
-    const bool other = asked == Asked::a_policy && find_given(keys, kPolicy)->text != "offload";
+    const bool other = asked == Asked::a_policy && find_policy(keys)->text != "offload";
     if (is_on(keys, kOff) || asked == Asked::off || other)
       throw UserError(
           fmt::format("{} asks for gradient_checkpointing: offload, and another key for another "

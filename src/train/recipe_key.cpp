@@ -23,6 +23,10 @@ size_t edit_distance(std::string_view from, std::string_view to) {
   return row[to.size()];
 }
 
+bool is_among(const std::vector<std::string>& words, const Given& given) {
+  return given.is_scalar() && std::find(words.begin(), words.end(), given.text) != words.end();
+}
+
 template <typename T>
 bool is_of_type(const Given& given) {
   T value{};
@@ -31,7 +35,7 @@ bool is_of_type(const Given& given) {
 
 std::vector<RecipeKey> joined_tables() {
   std::vector<RecipeKey> keys = honoured_keys();
-  for (auto* table : {refused_keys, no_effect_keys, sft_config_keys, other_keys})
+  for (auto* table : {refused_keys, no_effect_keys, trainer_keys, sft_config_keys, other_keys})
     for (RecipeKey& key : table()) keys.push_back(std::move(key));
   for (size_t i = 0; i < keys.size(); ++i)
     for (size_t j = 0; j < i; ++j)
@@ -56,6 +60,10 @@ bool is_of_kind(const Given& given, ValueKind kind) {
       break;
   }
   return true;
+}
+
+bool is_empty(const Given& given) {
+  return given.text.empty() && given.items.empty() && given.members.empty();
 }
 
 std::string words_for(ValueKind kind) {
@@ -129,18 +137,20 @@ RecipeKey no_effect(std::string name, ValueKind kind, std::string why,
     if (!is_of_kind(given, kind)) throw_wrong_value(name, expected, given);
   };
   key.is_quiet = [quiet = std::move(quiet)](const Given& given) {
-    return given.is_scalar() && std::find(quiet.begin(), quiet.end(), given.text) != quiet.end();
+    return is_empty(given) || is_among(quiet, given);
   };
   return key;
 }
 
-RecipeKey refused(std::string name, std::string instead) {
+RecipeKey refused(std::string name, std::string instead, std::vector<std::string> harmless) {
   RecipeKey key;
   key.name = name;
   key.standing = Standing::refused;
   key.expected = "null";
   key.why = instead;
-  key.read = [=](Recipe&, const Given& given) { throw_not_taken(name, given, "", instead); };
+  key.read = [=](Recipe&, const Given& given) {
+    if (!is_empty(given) && !is_among(harmless, given)) throw_not_taken(name, given, "", instead);
+  };
   return key;
 }
 

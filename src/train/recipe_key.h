@@ -122,9 +122,11 @@ RecipeKey honoured(std::string name, Subject Recipe::*subject, T Subject::*membe
 enum class ValueKind : uint8_t { boolean, integer, number, text, anything };
 
 bool is_of_kind(const Given& given, ValueKind kind);
+// Empty text, a list or a mapping of nothing: it asks for nothing.
+bool is_empty(const Given& given);
 std::string words_for(ValueKind kind);
 
-// A key without effect. The values in `quiet` ask for what happens anyway.
+// A key without effect. The values in `quiet`, and an empty one, ask for what happens anyway.
 RecipeKey no_effect(std::string name, ValueKind kind, std::string why,
                     std::vector<std::string> quiet = {});
 
@@ -144,13 +146,15 @@ RecipeKey refused_unless(std::string name, T harmless, std::string instead) {
   };
   return key;
 }
-// A key that is refused unless null.
-RecipeKey refused(std::string name, std::string instead);
+// A key that is refused unless null, empty, or one of the words in `harmless`.
+RecipeKey refused(std::string name, std::string instead, std::vector<std::string> harmless = {});
 
 // Another spelling of a key that is printed, true or false: the rules between keys read it.
 RecipeKey switch_key(const std::string& name);
 // Another spelling of flash_attn.
 RecipeKey attn_implementation_key();
+// Another of gradient_checkpointing.
+RecipeKey activation_checkpointing_key();
 
 // resume_from_checkpoint: true, false, a folder, or null for the automatic rule.
 RecipeKey resume_key();
@@ -166,6 +170,8 @@ std::vector<RecipeKey> memory_keys();    // a part of the honoured ones
 std::vector<RecipeKey> sharding_keys();  // another
 std::vector<RecipeKey> refused_keys();
 std::vector<RecipeKey> no_effect_keys();
+// Names of Hugging Face's trainer that LLaMA-Factory's recipes seldom have.
+std::vector<RecipeKey> trainer_keys();
 // Names that trl's SFTConfig has beside Hugging Face's trainer.
 std::vector<RecipeKey> sft_config_keys();
 // Keys of other trainers and of tools beside training.

@@ -49,8 +49,7 @@ RecipeKey bytes_key(const std::string& name, T MemoryRecipe::*member) {
 
 // true, false or a policy. LLaMA-Factory keeps a checkpoint per block whatever this key says; here
 // false switches checkpointing off, as it reads.
-RecipeKey gradient_checkpointing_key() {
-  constexpr std::string_view name = "gradient_checkpointing";
+RecipeKey checkpointing_key(const std::string& name) {
   RecipeKey key;
   key.name = name;
   key.expected = fmt::format("true, false or a policy: {}", policy_words());
@@ -82,10 +81,16 @@ Range<std::string> device_range() {
 
 }  // namespace
 
+RecipeKey activation_checkpointing_key() {
+  RecipeKey key = checkpointing_key("activation_checkpointing");
+  key.write = nullptr;
+  return key;
+}
+
 std::vector<RecipeKey> memory_keys() {
   const auto memory = &Recipe::memory;
   return {bytes_key("memory_budget", &MemoryRecipe::memory_budget),
-          gradient_checkpointing_key(),
+          checkpointing_key("gradient_checkpointing"),
           switch_key("disable_gradient_checkpointing"),
           switch_key("use_unsloth_gc"),
           honoured_or_auto("loss_chunk", memory, &MemoryRecipe::loss_chunk, kMostBatchTokens),

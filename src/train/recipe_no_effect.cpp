@@ -97,17 +97,18 @@ void add_method_keys(std::vector<RecipeKey>& keys) {
 
 void add_data_keys(std::vector<RecipeKey>& keys) {
   const auto add = [&](const std::vector<std::string>& names, ValueKind kind,
-                       const std::string& why) {
-    for (RecipeKey& key : alike(names, kind, why)) {
+                       const std::string& why, const std::vector<std::string>& quiet = {}) {
+    for (RecipeKey& key : alike(names, kind, why, quiet)) {
       key.subject = "data";
       keys.push_back(std::move(key));
     }
   };
   const std::string prepared = "every sample is tokenised once, in this process, before step 1";
   add({"preprocessing_num_workers", "dataloader_num_workers", "dataloader_prefetch_factor"},
-      integer, prepared);
-  add({"data_shared_file_system", "dataloader_pin_memory", "dataloader_persistent_workers"},
-      boolean, prepared);
+      integer, prepared, {"0"});
+  add({"data_shared_file_system", "dataloader_persistent_workers"}, boolean, prepared, {"false"});
+  add({"dataloader_pin_memory", "dataloader_in_order"}, boolean, prepared, {"true"});
+  add({"dataloader_multiprocessing_context"}, text, prepared);
   keys.push_back(no_effect("streaming", boolean,
                            "text is always streamed to the token cache, and tokens from there",
                            {"false"}));
@@ -116,7 +117,7 @@ void add_data_keys(std::vector<RecipeKey>& keys) {
   add({"media_dir"}, text, kTextOnly);
   add({"eval_num_beams"}, integer, "evaluation measures the loss and generates nothing");
   add({"remove_unused_columns", "label_names"}, anything,
-      "the columns of a data set are named in dataset_info.json");
+      "the columns of a data set are named in dataset_info.json", {"true"});
 }
 
 void add_train_keys(std::vector<RecipeKey>& keys) {
@@ -133,45 +134,57 @@ void add_train_keys(std::vector<RecipeKey>& keys) {
   const std::string logs = "trainer_log.jsonl always has throughput and total_tokens";
   add({"use_reentrant_gc"}, boolean, own_backward);
   add({"gradient_checkpointing_kwargs"}, anything, own_backward);
-  add({"ddp_bucket_cap_mb", "local_rank", "ray_num_workers"}, integer, one_process);
-  add({"ddp_find_unused_parameters", "ddp_broadcast_buffers", "average_tokens_across_devices"},
-      boolean, one_process);
-  add({"ddp_backend", "ray_run_name", "ray_storage_path", "placement_strategy"}, text, one_process);
+  add({"ddp_bucket_cap_mb", "local_rank", "ray_num_workers"}, integer, one_process, {"-1"});
+  add({"ddp_find_unused_parameters", "ddp_broadcast_buffers", "ddp_static_graph"}, boolean,
+      one_process, {"false"});
+  add({"average_tokens_across_devices"}, boolean,
+      "the loss is always divided by the label tokens of all ranks", {"true"});
+  add({"ddp_backend", "ray_run_name", "ray_storage_path", "ray_storage_filesystem",
+       "placement_strategy"},
+      text, one_process);
   add({"ray_init_kwargs", "resources_per_worker", "accelerator_config"}, anything, one_process);
   add({"report_to"}, anything, reports, {"none"});
   add({"run_name", "logging_dir", "swanlab_project", "swanlab_workspace", "swanlab_run_name",
        "swanlab_mode", "swanlab_logdir"},
       text, reports);
   add({"use_swanlab"}, boolean, reports, {"false"});
-  add({"include_tokens_per_second", "include_effective_tokens_per_second"}, boolean, logs);
-  add({"include_num_input_tokens_seen"}, anything, logs);
+  add({"include_tokens_per_second", "include_effective_tokens_per_second"}, boolean, logs,
+      {"false"});
+  add({"include_num_input_tokens_seen"}, anything, logs, {"no", "false"});
   add({"compute_accuracy"}, boolean, "evaluation measures the loss alone", {"false"});
-  add({"do_eval"}, boolean, "eval_strategy says whether and when to evaluate");
-  add({"prediction_loss_only"}, boolean, "evaluation measures the loss alone");
+  add({"do_eval"}, boolean, "eval_strategy says whether and when to evaluate", {"false"});
+  add({"prediction_loss_only"}, boolean, "evaluation measures the loss alone", {"false", "true"});
   add({"eval_accumulation_steps", "eval_delay"}, number,
-      "evaluation keeps no logits and starts with the first eval_steps");
-  add({"save_safetensors"}, boolean, "weights are always saved as safetensors");
-  add({"save_on_each_node"}, boolean, one_process);
+      "evaluation keeps no logits and starts with the first eval_steps", {"0", "0.0"});
+  add({"save_safetensors"}, boolean, "weights are always saved as safetensors", {"true"});
+  add({"save_on_each_node"}, boolean, one_process, {"false"});
   add({"logging_nan_inf_filter"}, boolean, "the loss is logged as it is");
-  add({"log_level", "log_level_replica"}, text, "progress is told on stderr at logging_steps");
-  add({"disable_tqdm"}, boolean, "a bar is shown on a terminal and plain lines elsewhere");
+  add({"log_level", "log_level_replica"}, text, "progress is told on stderr at logging_steps",
+      {"passive", "warning"});
+  add({"disable_tqdm"}, boolean, "a bar is shown on a terminal and plain lines elsewhere",
+      {"false"});
   add({"tf32", "full_determinism", "bf16_full_eval", "fp16_full_eval"}, boolean,
-      "arithmetic is f32, its order fixed, and evaluation computes as training does");
+      "arithmetic is f32, its order fixed, and evaluation computes as training does", {"false"});
   add({"half_precision_backend", "fp16_opt_level", "mixed_precision"}, text,
-      "bf16 and trained_precision say what is stored");
+      "bf16 and trained_precision say what is stored", {"auto", "O1"});
   add({"torch_compile"}, boolean, "there is nothing to compile", {"false"});
   add({"torch_compile_backend", "torch_compile_mode"}, text, "there is nothing to compile");
   add({"torch_empty_cache_steps"}, integer, "the arena is reserved once and never grows");
-  add({"skip_memory_metrics"}, boolean, "the ledger is always kept");
+  add({"skip_memory_metrics"}, boolean, "the ledger is always kept", {"true"});
   add({"use_cpu"}, boolean, "device says where to run", {"false"});
   add({"fsdp_transformer_layer_cls_to_wrap"}, text, "it belongs to fsdp");
+  add({"fsdp_min_num_params"}, integer, "it belongs to fsdp", {"0"});
   add({"ignore_data_skip", "restore_callback_states_from_checkpoint"}, boolean,
       "a run that resumes goes on at its own place in the data, with all that it had told",
       {"false"});
   add({"metric_for_best_model"}, text, "it belongs to load_best_model_at_end");
   add({"greater_is_better"}, boolean, "it belongs to load_best_model_at_end");
-  add({"hub_model_id", "hub_strategy", "hub_token"}, text, "it belongs to push_to_hub");
-  add({"hub_private_repo"}, boolean, "it belongs to push_to_hub");
+  const std::string hub = "it belongs to push_to_hub";
+  // A dump of arguments writes every token as such a mask.
+  add({"hub_model_id", "hub_strategy", "hub_token", "hub_revision", "push_to_hub_model_id",
+       "push_to_hub_organization", "push_to_hub_token"},
+      text, hub, {"every_save", "<HUB_TOKEN>", "<PUSH_TO_HUB_TOKEN>"});
+  add({"hub_private_repo", "hub_always_push"}, boolean, hub, {"false"});
 }
 
 void add_generate_keys(std::vector<RecipeKey>& keys) {

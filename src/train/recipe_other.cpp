@@ -51,9 +51,10 @@ void add_megatron(std::vector<RecipeKey>& keys) {
 void add_other_models(std::vector<RecipeKey>& keys) {
   add(keys, "model",
       {"kt_expert_checkpoint_path", "kt_weight_path", "kt_method", "kt_config", "kt_optimize_rule",
-       "kt_mode"},
+       "kt_mode", "mode"},
       anything, "it belongs to use_kt");
-  add(keys, "model", {"kt_use_lora_experts", "kt_force_think"}, boolean, "it belongs to use_kt");
+  add(keys, "model", {"kt_use_lora_experts", "kt_use_cuda_graph", "kt_force_think"}, boolean,
+      "it belongs to use_kt");
   add(keys, "model",
       {"kt_lora_expert_num", "kt_lora_expert_intermediate_size", "kt_maxlen", "chunk_size",
        "cpu_infer"},

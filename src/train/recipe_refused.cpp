@@ -1,5 +1,7 @@
 // The keys that would change what is trained and that this version does not honour. A value that
 // asks for what happens anyway is taken; any other is refused, with what to use instead.
+#include <algorithm>
+
 #include "train/recipe_key.h"
 
 namespace cairn {
@@ -58,14 +60,31 @@ std::vector<RecipeKey> data_keys() {
   };
 }
 
+// Whether nothing is switched on, as in what Hugging Face's trainer writes of a run without FSDP.
+bool switches_nothing_on(const Given& given) {
+  bool on = false;
+  if (is_empty(given) || (read_value(given, on) && !on)) return true;
+  return given.kind == Given::Kind::mapping &&
+         std::all_of(given.members.begin(), given.members.end(),
+                     [](const GivenKey& member) { return switches_nothing_on(member.value); });
+}
+
+RecipeKey fsdp_config_key() {
+  RecipeKey key = refused("fsdp_config", kDeepspeed);
+  key.read = [refuse = key.read](Recipe& recipe, const Given& given) {
+    if (!switches_nothing_on(given)) refuse(recipe, given);
+  };
+  return key;
+}
+
 std::vector<RecipeKey> train_keys() {
   return {
       refused_unless("fp16", false, "use bf16: true, which needs no loss scaling"),
       refused("optim_args", "use adam_beta1, adam_beta2 and adam_epsilon"),
       refused("optim_target_modules", kAdamW),
       refused("lr_scheduler_kwargs", "use warmup_ratio or warmup_steps"),
-      refused("fsdp", kDeepspeed),
-      refused("fsdp_config", kDeepspeed),
+      refused("fsdp", kDeepspeed, {"false"}),
+      fsdp_config_key(),
       refused_unless("load_best_model_at_end", false, "choose among the checkpoints by hand"),
       refused("early_stopping_steps", "use max_steps"),
       refused_unless("logging_strategy", std::string("steps"), "use logging_steps"),

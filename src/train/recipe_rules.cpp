@@ -209,6 +209,10 @@ void note_overridden_keys(Recipe& recipe, const GivenKeys& keys) {
           "save_total_limit", "save_strategy is no");
   note_if(recipe.data.neat_packing && !is_on(keys, "packing"), "packing",
           "neat_packing packs whatever it says");
+  const Given* policy = find_given(keys, "gradient_checkpointing");
+  const Given* newer = find_given(keys, "activation_checkpointing");
+  note_if(policy && newer && policy->text != newer->text, "activation_checkpointing",
+          "gradient_checkpointing says what is kept");
   for (const char* alias : {"max_length", "max_seq_length"})
     note_if(is_given(keys, "cutoff_len"), alias, "cutoff_len says how long a sample may be");
   note_if(recipe.method.stage == Stage::pt && !recipe.data.template_name.empty() &&

@@ -96,7 +96,7 @@ TEST(RecipeData, the_names_of_an_sft_config_are_understood) {
   EXPECT_EQ(both.data.cutoff_len, 55);
   EXPECT_TRUE(has_note(both, "max_length"));
   EXPECT_NE(refusal_of("max_length: 0\n").find("max_length"), std::string::npos);
-  EXPECT_NE(refusal_of("assistant_only_loss: false\n").find("train_on_prompt"), std::string::npos);
+  EXPECT_NE(refusal_of("completion_only_loss: false\n").find("train_on_prompt"), std::string::npos);
 }
 
 // LLaMA-Factory's keys, as its example recipes and its page of arguments name them.
