@@ -89,7 +89,7 @@ class MpiRank : public Communicator {
   }
 
   void perform(const Transfer& transfer) {
-    began_ = Clock::now();
+    moved_ = Clock::now();
     kind_ = transfer.kind;
     switch (transfer.kind) {
       case Collective::all_reduce:
@@ -194,11 +194,12 @@ class MpiRank : public Communicator {
   void finish() {
     auto looked = Clock::now();
     for (int64_t round = 0; !requests_.empty(); ++round) {
-      std::erase_if(requests_, [](Request& request) {
+      const size_t through = std::erase_if(requests_, [](Request& request) {
         int done = 0;
         check(MPI_Test(&request.request, &done, MPI_STATUS_IGNORE), "exchange");
         return done != 0;
       });
+      if (through > 0) moved_ = Clock::now();
       if (requests_.empty()) return;
       if (const auto now = Clock::now(); now - looked > kBetweenLooks) {
         looked = now;
@@ -216,7 +217,7 @@ class MpiRank : public Communicator {
       const int process = processes_[static_cast<size_t>(request.peer)];
       if (process != 0 && has_ended(process)) throw_lost(request.peer, "ended");
     }
-    if (now - began_ > timeout_)
+    if (now - moved_ > timeout_)
       throw_lost(requests_.front().peer,
                  fmt::format("did not answer within ddp_timeout, {} s", timeout_.count()));
   }
@@ -251,7 +252,7 @@ class MpiRank : public Communicator {
   std::vector<std::byte> numbers_;  // [ranks, kFewElements * 8]
   std::vector<int> processes_;      // of each rank on this machine; 0 elsewhere
   std::vector<Request> requests_;
-  Clock::time_point began_;
+  Clock::time_point moved_;  // when a message was last through, or a transfer began
   Collective kind_ = Collective::barrier;
   std::vector<std::byte> tokens_;  // one a rank, of barriers
   TransferQueue queue_;
