@@ -53,8 +53,9 @@ Pending& Pending::operator=(Pending&& other) noexcept {
 Pending::~Pending() {
   try {
     wait();
-  } catch (const CommError&) {
-    // Later transfers fail as well: whoever waits for one of them will hear of it.
+  } catch (...) {
+    // Later transfers fail as well, whatever the failure: whoever waits for one of them will hear
+    // of it.
   }
 }
 

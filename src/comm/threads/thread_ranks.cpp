@@ -121,16 +121,19 @@ void ThreadRanks::perform(int rank, const Transfer& transfer) {
 std::string ThreadRanks::compare(int rank, const Transfer& transfer) const {
   for (int other = 0; other < size(); ++other) {
     const Transfer& its = *transfers_[static_cast<size_t>(other)];
-    const bool alike = its.kind == transfer.kind && its.parts.size() == transfer.parts.size() &&
+    const bool alike = its.kind == transfer.kind && its.accumulates == transfer.accumulates &&
+                       its.from == transfer.from && its.to == transfer.to &&
+                       its.parts.size() == transfer.parts.size() &&
                        std::equal(its.parts.begin(), its.parts.end(), transfer.parts.begin(),
                                   [](const SharedPart& a, const SharedPart& b) {
-                                    return a.whole.rows() == b.whole.rows() &&
+                                    return a.whole.dtype() == b.whole.dtype() &&
+                                           a.whole.rows() == b.whole.rows() &&
                                            a.share_elements == b.share_elements;
                                   });
     if (!alike)
       return fmt::format(
-          "rank {} wants a {} where rank {} wants a {} of other tensors; give every rank the same "
-          "recipe, data and program",
+          "rank {} wants a {} where rank {} wants a {} of other tensors or between other ranks; "
+          "give every rank the same recipe, data and program",
           rank, name_of(transfer.kind), other, name_of(its.kind));
   }
   return {};

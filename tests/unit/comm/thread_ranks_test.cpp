@@ -2,6 +2,7 @@
 // belong, and a sentence when a rank is lost.
 #include <gtest/gtest.h>
 
+#include <new>
 #include <numeric>
 
 #include "base/bytes.h"
@@ -188,14 +189,49 @@ TEST(LostRank, one_that_stalls_is_named_after_the_timeout) {
 }
 
 TEST(LostRank, ranks_that_want_different_transfers_fail) {
-  const std::string error = error_of(
-      2,
+  // In size, in type, in what becomes of the sum, and in who sends to whom.
+  const std::vector<std::function<void(Communicator&)>> bodies = {
       [](Communicator& ranks) {
         std::vector<float> values(ranks.rank() == 0 ? 10 : 12);
         ranks.start_all_reduce({share_in_place(view_of(values), 6, ranks.rank())}).wait();
       },
-      std::chrono::minutes(2));
-  EXPECT_NE(error.find("the same recipe"), std::string::npos) << error;
+      [](Communicator& ranks) {
+        std::vector<float> values(12);
+        const View view(view_of(values).data(), ranks.rank() == 0 ? DType::f32 : DType::i32, {12});
+        ranks.start_all_gather({share_in_place(view, 6, ranks.rank())}).wait();
+      },
+      [](Communicator& ranks) {
+        std::vector<float> values(12);
+        ranks
+            .start_reduce_scatter({share_in_place(view_of(values), 6, ranks.rank())},
+                                  ranks.rank() == 0)
+            .wait();
+      },
+      [](Communicator& ranks) {
+        std::vector<float> values(12);
+        ranks.start_send(view_of(values), ranks.rank(), 1 - ranks.rank()).wait();
+      }};
+  for (size_t i = 0; i < bodies.size(); ++i) {
+    const std::string error = error_of(2, bodies[i], std::chrono::minutes(2));
+    EXPECT_NE(error.find("the same recipe"), std::string::npos) << i << ": " << error;
+  }
+}
+
+// A transport may fail with more than CommError; a transfer whose user has gone already must not
+// take the program with it.
+TEST(Pending, the_end_of_one_that_failed_in_any_way_throws_nothing) {
+  class Failing : public Communicator {
+   public:
+    Failing() : Communicator({0, 1}) {}
+
+   private:
+    int64_t start(Transfer) override { return 1; }
+    void wait(int64_t) override { throw std::bad_alloc(); }
+  };
+  Failing failing;
+  { const Pending dropped = failing.start_all_gather({}); }
+  Pending waited = failing.start_all_gather({});
+  EXPECT_THROW(waited.wait(), std::bad_alloc);
 }
 
 }  // namespace
