@@ -189,7 +189,7 @@ void note_overridden_keys(Recipe& recipe, const GivenKeys& keys) {
           "warmup_steps overrides it");
   note_if(recipe.memory.optimizer_place != StatePlace::paged &&
               recipe.memory.page_resident != defaults.memory.page_resident,
-          "page_resident", "nothing is paged: optimizer_place is resident");
+          "page_resident", "it belongs to paged states, and optimizer_place is resident");
   const bool sgd = train.optim == OptimizerType::sgd;
   const char* momentless = "optim: sgd has no moments";
   note_if(sgd && train.adam_beta1 != defaults.train.adam_beta1, "adam_beta1", momentless);

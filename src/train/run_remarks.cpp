@@ -67,7 +67,8 @@ std::vector<std::string> remarks_of(const PreparedRun& run, const ChatTemplate& 
     remarks.push_back(
         "the head is tied to the embedding, and additional_target parts them, as in PEFT: what is "
         "trained is a copy, and the other side stays as it was");
-  if (run.spec.model.quantisation && !run.spec.model.upcast_norms)
+  if (run.spec.model.quantisation && !run.spec.model.upcast_norms &&
+      run.spec.model.frozen_storage == DType::bf16)
     remarks.push_back(
         "weights in 4 bits and norms in bf16: upcast_layernorm: true keeps the norms in f32, which "
         "is advised for them");

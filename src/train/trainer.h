@@ -1,6 +1,6 @@
 // Trainer: the one training step. plan, ladder and train all run this code; they differ only in the
-// backend and the arena handed in. Its phases are load, step (one micro-batch), update, evaluate,
-// save, checkpoint, resume.
+// backend and the arena handed in. Its phases are load, step (one micro-batch), norm (of all
+// gradients, to clip them), update, evaluate, save, checkpoint, resume.
 #pragma once
 
 #include <optional>

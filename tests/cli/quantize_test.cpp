@@ -33,6 +33,14 @@ TEST_F(Quantize, training_on_the_folder_is_training_quantised_on_the_way) {
   EXPECT_EQ(read("folder/ledger.json")["predicted"], read("folder/ledger.json")["measured"]);
 }
 
+TEST_F(Quantize, norms_are_said_to_be_in_bf16_only_where_they_are) {
+  for (const bool bf16 : {true, false}) {
+    const Outcome outcome = cairn(fmt::format("plan recipe.yaml quantization_bit=4 bf16={}", bf16));
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.output;
+    EXPECT_EQ(outcome.output.find("norms in bf16") != std::string::npos, bf16) << outcome.output;
+  }
+}
+
 // The same list in a recipe and in a folder, which names what it left out.
 TEST_F(Quantize, modules_that_are_to_stay_as_they_are_do) {
   ASSERT_EQ(cairn("quantize --model model --output nf4 --skip down_proj,model.layers.0").exit_code,

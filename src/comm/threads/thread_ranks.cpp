@@ -59,7 +59,14 @@ void ThreadRanks::meet(int rank, const Transfer& transfer, Meeting meeting) {
            meetings_.begin();
   };
   const auto is_gone = [&] { return missing() < size() && gone_[static_cast<size_t>(missing())]; };
-  changed_.wait_for(lock, timeout_, [&] { return given_up_ || missing() == size() || is_gone(); });
+  const bool late = !given_up_.empty();
+  changed_.wait_for(lock, timeout_,
+                    [&] { return !given_up_.empty() || missing() == size() || is_gone(); });
+  if (late)
+    give_up(lock, fmt::format("rank {} came to the {} of {} ranks when it was given up: {}", rank,
+                              name_of(transfer.kind), size(), given_up_));
+  // Another rank has seen first who is missing, perhaps after a wait of its own.
+  if (!given_up_.empty()) give_up(lock, given_up_);
   if (missing() < size())
     give_up(lock, fmt::format(
                       "rank {} {} before the {} of {} ranks that rank {} is in; look at what rank "
@@ -69,14 +76,11 @@ void ThreadRanks::meet(int rank, const Transfer& transfer, Meeting meeting) {
                                 : fmt::format("did not answer within {} s",
                                               std::chrono::duration<double>(timeout_).count()),
                       name_of(transfer.kind), size(), rank, missing()));
-  if (given_up_)
-    give_up(lock, fmt::format("rank {} came to the {} of {} ranks when others had given it up",
-                              rank, name_of(transfer.kind), size()));
   if (meeting != Meeting::last) ++readers_;
 }
 
 void ThreadRanks::give_up(std::unique_lock<std::mutex>& lock, const std::string& why) {
-  given_up_ = true;
+  if (given_up_.empty()) given_up_ = why;
   changed_.notify_all();
   // One that never comes back must not keep the others for ever.
   changed_.wait_for(lock, timeout_, [&] { return readers_ == 0; });

@@ -43,8 +43,8 @@ class ThreadRanks {
   std::vector<const Transfer*> transfers_;  // of each rank, at the latest meeting
   std::vector<int64_t> meetings_;           // of each rank
   std::vector<bool> gone_;
-  int readers_ = 0;        // ranks between two meetings of a transfer
-  bool given_up_ = false;  // a rank was lost: what it shows may be gone as soon as nobody reads
+  int readers_ = 0;       // ranks between two meetings of a transfer
+  std::string given_up_;  // why, once a rank was lost: its memory may go as soon as nobody reads
 };
 
 }  // namespace cairn

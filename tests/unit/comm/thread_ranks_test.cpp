@@ -2,6 +2,7 @@
 // belong, and a sentence when a rank is lost.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <new>
 #include <numeric>
 
@@ -186,6 +187,30 @@ TEST(LostRank, one_that_stalls_is_named_after_the_timeout) {
       },
       std::chrono::milliseconds(100));
   EXPECT_NE(error.find("rank 2 did not answer within 0.1 s"), std::string::npos) << error;
+}
+
+// A rank that another one's patience has woken has not waited that long itself.
+TEST(LostRank, whoever_waits_hears_the_reason_of_the_one_that_gave_up) {
+  std::array<std::string, 2> reasons;
+  run_on_threads(
+      3,
+      [&](Communicator& ranks) {
+        ranks.barrier();
+        std::this_thread::sleep_for(std::chrono::milliseconds(ranks.rank() == 0   ? 0
+                                                              : ranks.rank() == 1 ? 150
+                                                                                  : 1500));
+        try {
+          ranks.barrier();
+        } catch (const CommError& error) {
+          if (ranks.rank() < 2) reasons[static_cast<size_t>(ranks.rank())] = error.what();
+        }
+      },
+      std::chrono::milliseconds(300));
+  EXPECT_NE(reasons[0].find("did not answer within 0.3 s"), std::string::npos) << reasons[0];
+  EXPECT_TRUE(reasons[1].find(reasons[0]) != std::string::npos ||
+              reasons[0].find(reasons[1]) != std::string::npos)
+      << reasons[0] << "\n"
+      << reasons[1];
 }
 
 TEST(LostRank, ranks_that_want_different_transfers_fail) {

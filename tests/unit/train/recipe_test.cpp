@@ -250,6 +250,10 @@ TEST(Recipe, a_key_that_another_overrides_leaves_a_note) {
   EXPECT_EQ(noted_keys(parsed("group_by_length: true\ndisable_shuffling: true")),
             Names{"group_by_length"});
   EXPECT_TRUE(parsed("max_steps: -1\nnum_train_epochs: 2").notes.empty());
+  // What is paged then is of another size.
+  const Recipe streamed = parsed("weights_place: paged\npage_resident: 1GiB");
+  ASSERT_EQ(noted_keys(streamed), Names{"page_resident"});
+  EXPECT_EQ(streamed.notes[0].text.find("nothing"), std::string::npos) << streamed.notes[0].text;
 }
 
 TEST(Recipe, printing_and_reading_back_gives_the_same_recipe) {
