@@ -19,7 +19,6 @@ struct TargetProfile {
   double page_slowdown = 0;            // seconds that a byte moved there takes from computing
   double link_bytes_per_second = 5e9;  // from one rank to the others, beside computing
   bool measured = false;               // all but the link's rate, on this machine; else usual ones
-  int64_t memory_bytes = 0;            // of the device; 0: ask the machine
   int compute_capability = 0;          // of a CUDA device, 80 for 8.0; 0: no CUDA device
 
   // The CPU's own kernels are tiled.

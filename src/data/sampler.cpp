@@ -68,12 +68,7 @@ Sampler::Sampler(std::vector<Row> rows, const SamplerOptions& options)
   check_options(rows_, options);
   const auto count = static_cast<int64_t>(rows_.size());
   const int64_t batch_of_all = options.batch_size * options.ranks;
-  batches_per_epoch_ = options.drop_last ? count / batch_of_all : ceil_div(count, batch_of_all);
-  if (batches_per_epoch_ == 0)
-    throw UserError(fmt::format(
-        "{} examples make no whole batch of {}, and dataloader_drop_last leaves partial ones out; "
-        "lower the batch size",
-        count, batch_of_all));
+  batches_per_epoch_ = ceil_div(count, batch_of_all);
   steps_per_epoch_ = ceil_div(batches_per_epoch_, options.accumulation);
   if (options.max_steps > 0) {
     steps_ = options.max_steps;

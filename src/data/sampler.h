@@ -25,7 +25,6 @@ struct SamplerOptions {
   uint64_t seed = 42;
   bool shuffle = true;           // a new permutation each epoch, keyed by (seed, epoch)
   bool group_by_length = false;  // a shuffled epoch has rows of like length together
-  bool drop_last = false;        // leave out the last partial batch of an epoch
 };
 
 using MicroBatch = std::vector<int64_t>;  // indices of examples
@@ -33,8 +32,7 @@ using SampledStep = std::vector<MicroBatch>;
 
 class Sampler {
  public:
-  // Throws UserError when there is nothing to train on (no row, or none left by drop_last, or no
-  // step).
+  // Throws UserError when there is nothing to train on: no row, or no step.
   Sampler(std::vector<Row> rows, const SamplerOptions& options);
 
   const std::vector<Row>& rows() const { return rows_; }

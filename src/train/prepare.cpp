@@ -105,6 +105,8 @@ Capacity make_full_capacity(int64_t batch_size, int64_t sequence) {
   return capacity;
 }
 
+namespace {
+
 OptimizerSettings make_optimizer_settings(const Recipe& recipe) {
   OptimizerSettings settings;
   switch (recipe.train.optim) {
@@ -131,6 +133,8 @@ OptimizerSettings make_optimizer_settings(const Recipe& recipe) {
   settings.seed = static_cast<uint64_t>(recipe.train.seed);
   return settings;
 }
+
+}  // namespace
 
 TrainSpec make_train_spec(const Recipe& recipe, const ModelConfig& config) {
   TrainSpec spec;

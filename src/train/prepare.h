@@ -28,8 +28,6 @@ struct PreparedRun {
   // Checkpoints of an earlier run, which may be overwritten: they go once this run has one.
   std::vector<std::string> outdated_checkpoints;
   std::vector<std::string> remarks;  // what the user should know, one sentence each
-
-  int64_t accumulation() const { return recipe.train.gradient_accumulation_steps; }
 };
 
 // Opens and tokenises, for one rank of `world`. Throws UserError or DamagedFile.

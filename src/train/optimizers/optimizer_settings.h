@@ -19,8 +19,6 @@ constexpr std::string_view name_of(StateCoding coding) {
   return names[static_cast<size_t>(coding)];
 }
 
-// Two transfer buffers and some states; a smaller one could not hold a useful piece.
-inline constexpr int64_t kLeastPageResident = kMiB;
 inline constexpr int64_t kDefaultPageResident = 256 * kMiB;
 
 // Tensors of fewer elements keep their states in 32 bits, and so do embeddings: rows that are

@@ -32,8 +32,6 @@ class StateStore {
   // Where that room is. It reads as zero until something is written.
   void use_pages(Ledger& ledger, PageStore* pages, int64_t offset);
 
-  size_t records() const { return records_.size(); }
-
   // One walk over records [first, end) in their order, within a phase.
   class Sweep {
    public:

@@ -46,13 +46,6 @@ GatheredWeights::GatheredWeights(const Exec& exec, Communicator& ranks, std::vec
                                  bool ahead)
     : exec_(exec), ranks_(ranks), units_(std::move(units)), ahead_(ahead) {}
 
-int64_t GatheredWeights::gathered_elements(size_t unit) const {
-  int64_t elements = 0;
-  for (const Parameter* parameter : units_[unit])
-    if (parameter->cut.value) elements += parameter->elements();
-  return elements;
-}
-
 GatheredWeights::Slot* GatheredWeights::find(size_t unit) {
   for (Slot& slot : slots_)
     if (slot.unit == unit) return &slot;

@@ -22,8 +22,6 @@ class GatheredWeights : public ParameterStore {
   void open(size_t unit) override;
   void close() override;
 
-  // Elements of the unit that a gather brings together, in what they are stored as.
-  int64_t gathered_elements(size_t unit) const;
   // Units that were whole at one time.
   int most_whole() const { return most_whole_; }
 

@@ -39,9 +39,8 @@ struct Way {
 };
 const OptimizerSettings k8Bit{.coding = StateCoding::blocks_8bit};
 const OptimizerSettings kPaged{.place = StatePlace::paged, .page_resident = 2 * kMiB};
-const OptimizerSettings kPaged8Bit{.coding = StateCoding::blocks_8bit,
-                                   .place = StatePlace::paged,
-                                   .page_resident = kLeastPageResident};
+const OptimizerSettings kPaged8Bit{
+    .coding = StateCoding::blocks_8bit, .place = StatePlace::paged, .page_resident = kMiB};
 const OptimizerSettings kSgd{.rule = OptimizerRule::sgd};
 const Way kWays[] = {{"none"},
                      {"block"},

@@ -70,7 +70,6 @@ TEST(GemmDoor, bf16_compute_takes_the_matrix_units_where_there_are_any) {
 TEST(GemmDoor, both_compute_types_match_float64_within_the_promised_scratch) {
   for (cpu::ComputeType compute : {cpu::ComputeType::f32, cpu::ComputeType::bf16}) {
     GemmOperands operands(narrow_case());
-    cpu::warm_gemm(operands.gemm(), 2, compute);
     GemmScratch scratch(2);
     cpu::gemm(operands.gemm(), 2, scratch.data(), compute);
     operands.expect_close();

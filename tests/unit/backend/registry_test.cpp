@@ -68,7 +68,6 @@ TEST(Registry, an_unknown_device_answers_with_the_known_ones) {
 TEST(Registry, no_threads_given_means_every_core_this_process_may_use) {
   EXPECT_EQ(cpu_profile(0).threads, cpu::usable_cores());
   EXPECT_EQ(cpu_profile(7).threads, 7);
-  EXPECT_EQ(cpu_profile(0).memory_bytes, 0);
   EXPECT_THROW(cpu_profile(-1), UserError);
 }
 

@@ -61,14 +61,6 @@ TEST(Sampler, a_partial_batch_and_a_partial_accumulation_still_count) {
   EXPECT_EQ(sampler.step(1), (SampledStep{{8, 9}, {10}}));
 }
 
-TEST(Sampler, drop_last_leaves_the_partial_batch_out) {
-  const Sampler sampler(single_rows(11),
-                        {.batch_size = 2, .epochs = 1, .shuffle = false, .drop_last = true});
-  EXPECT_EQ(sampler.steps(), 5);
-  EXPECT_EQ(sampler.step(4), (SampledStep{{8, 9}}));
-  EXPECT_THROW(Sampler(single_rows(3), {.batch_size = 4, .drop_last = true}), UserError);
-}
-
 TEST(Sampler, fractions_of_an_epoch_round_up_and_max_steps_overrides) {
   EXPECT_EQ(Sampler(single_rows(10), {.batch_size = 3, .epochs = 0.3}).steps(), 2);
   EXPECT_EQ(Sampler(single_rows(10), {.batch_size = 3, .epochs = 1.5}).steps(), 6);

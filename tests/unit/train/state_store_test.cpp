@@ -38,7 +38,7 @@ class NotingPages : public PageStore {
 // A store of `count` records of eight pages each in a rehearsed arena, which nothing touches.
 struct StoreCase {
   StoreCase(size_t count, std::optional<int64_t> page_resident)
-      : backend(open_rehearsal(cpu_profile(1))), arena(backend->device(), ledger) {
+      : records(count), backend(open_rehearsal(cpu_profile(1))), arena(backend->device(), ledger) {
     const Arena::PhaseScope phase(arena, Phase::load);
     store.allocate(exec, std::vector<StateStore::Record>(count, {"record", kRecord}),
                    page_resident);
@@ -47,6 +47,7 @@ struct StoreCase {
   static constexpr int64_t kRecord = 8 * kPageAlignment;
   static constexpr int64_t kBuffers = 2 * (kRecord + kPageAlignment);
 
+  size_t records;
   std::unique_ptr<RehearsalBackend> backend;
   Ledger ledger;
   Arena arena;
@@ -62,7 +63,7 @@ TEST(StateStore, records_that_fit_stay_and_nothing_moves) {
     EXPECT_EQ(one.store.page_bytes(), 0);
     EXPECT_EQ(one.ledger.current(Account::optimizer), 5 * StoreCase::kRecord);
     const Arena::PhaseScope phase(one.arena, Phase::update);
-    StateStore::Sweep sweep(one.exec, one.store, true, 0, one.store.records());
+    StateStore::Sweep sweep(one.exec, one.store, true, 0, one.records);
     for (size_t i = 0; i < 5; ++i) {
       sweep.open(i);
       sweep.close(i);
@@ -79,7 +80,7 @@ TEST(StateStore, first_records_stay_within_the_limit_beside_the_buffers) {
   EXPECT_EQ(one.ledger.current(Account::optimizer), 2 * StoreCase::kRecord);
   const Arena::PhaseScope phase(one.arena, Phase::update);
   {
-    const StateStore::Sweep sweep(one.exec, one.store, true, 0, one.store.records());
+    const StateStore::Sweep sweep(one.exec, one.store, true, 0, one.records);
     EXPECT_EQ(one.ledger.current(Account::optimizer), 2 * StoreCase::kRecord + StoreCase::kBuffers);
   }
   EXPECT_EQ(one.ledger.current(Account::optimizer), 2 * StoreCase::kRecord);
@@ -88,7 +89,7 @@ TEST(StateStore, first_records_stay_within_the_limit_beside_the_buffers) {
 TEST(StateStore, the_next_read_starts_before_this_record_is_handed_out) {
   StoreCase one(3, StoreCase::kBuffers);
   const Arena::PhaseScope phase(one.arena, Phase::update);
-  StateStore::Sweep sweep(one.exec, one.store, true, 0, one.store.records());
+  StateStore::Sweep sweep(one.exec, one.store, true, 0, one.records);
   for (size_t i = 0; i < 3; ++i) {
     sweep.open(i);
     one.pages.notes.push_back("update");
@@ -109,7 +110,7 @@ TEST(StateStore, a_failed_move_is_thrown_where_it_is_met) {
     const Arena::PhaseScope phase(one.arena, Phase::update);
     EXPECT_THROW(
         {
-          StateStore::Sweep sweep(one.exec, one.store, true, 0, one.store.records());
+          StateStore::Sweep sweep(one.exec, one.store, true, 0, one.records);
           for (size_t i = 0; i < 3; ++i) {
             sweep.open(i);
             sweep.close(i);

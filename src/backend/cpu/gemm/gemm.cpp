@@ -24,9 +24,4 @@ void gemm(const Gemm& gemm, int threads, std::byte* scratch, ComputeType compute
     packed_gemm(gemm, threads, scratch);
 }
 
-void warm_gemm(const Gemm& gemm, int threads, ComputeType compute) {
-  // Asking for its scratch builds a primitive.
-  choose_gemm(gemm, threads, compute);
-}
-
 }  // namespace cairn::cpu

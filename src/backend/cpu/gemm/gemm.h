@@ -29,9 +29,6 @@ GemmImplementation choose_gemm(const Gemm& gemm, int threads, ComputeType comput
 void gemm(const Gemm& gemm, int threads, std::byte* scratch,
           ComputeType compute = ComputeType::f32);
 
-// Builds what an implementation keeps for this shape, so that gemm() allocates nothing later.
-void warm_gemm(const Gemm& gemm, int threads, ComputeType compute);
-
 // The extents of a product, read off its views.
 inline int64_t rows_of(const Gemm& gemm) { return gemm.c.shape()[0]; }
 inline int64_t columns_of(const Gemm& gemm) { return gemm.c.shape()[1]; }
