@@ -41,7 +41,7 @@ class Comparison {
     const ModelConfig config = find_model_config(options.model, ".");
     batch_ = make_random_batch(parse_shape(shape), config.vocab);
     spec_ = make_bench_spec(config, method, batch_);
-    selected_ = choose_selective(spec_, profile_).recomputed;
+    selected_ = choose_selective(spec_, profile_);
     plain_flops_ = rehearse(spec_, 1, profile_).step_work.gemm_flops;
   }
 

@@ -20,7 +20,6 @@ enum class Keep : uint8_t {
 
 // Members of a block that backward can compute again from its other members.
 enum class Member : uint8_t { attention_normed, projections, mlp_normed, gate_and_up, gated };
-inline constexpr int kNumMembers = 5;
 
 class MemberSet {
  public:

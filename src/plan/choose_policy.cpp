@@ -149,29 +149,28 @@ class Chooser {
 
 }  // namespace
 
-SelectiveChoice choose_selective(const TrainSpec& spec, const TargetProfile& profile) {
+MemberSet choose_selective(const TrainSpec& spec, const TargetProfile& profile) {
   const auto cost_of = [&](PolicyKind kind, MemberSet members) {
     return rehearse_piece(spec, 1, {.kind = kind}, members, profile);
   };
   const PieceCost whole = cost_of(PolicyKind::none, {});
-  const auto price_of = [&](Member member, const PieceCost& without) {
-    return MemberPrice{member, whole.kept_bytes - without.kept_bytes,
-                       without.seconds - whole.seconds};
+  struct Price {
+    int64_t bytes;   // saved per block
+    double seconds;  // to compute it again, per block
+    double per_byte() const { return seconds / static_cast<double>(bytes); }
   };
-  SelectiveChoice choice;
-  choice.block = price_of({}, cost_of(PolicyKind::block, {}));
-  const auto seconds_per_byte = [](const MemberPrice& price) {
-    return price.seconds / static_cast<double>(price.bytes);
+  const auto price_of = [&](const PieceCost& without) {
+    return Price{whole.kept_bytes - without.kept_bytes, without.seconds - whole.seconds};
   };
+  const Price block = price_of(cost_of(PolicyKind::block, {}));
+  MemberSet recomputed;
   for (Member member : {Member::attention_normed, Member::projections, Member::mlp_normed,
                         Member::gate_and_up, Member::gated}) {
-    const MemberPrice price = price_of(member, cost_of(PolicyKind::selective, {member}));
+    const Price price = price_of(cost_of(PolicyKind::selective, {member}));
     if (price.bytes <= 0) continue;  // nothing trained reads it: it is not kept anyway
-    choice.prices.push_back(price);
-    if (2 * seconds_per_byte(price) < seconds_per_byte(choice.block))
-      choice.recomputed.insert(member);
+    if (2 * price.per_byte() < block.per_byte()) recomputed.insert(member);
   }
-  return choice;
+  return recomputed;
 }
 
 std::vector<PolicyOption> rehearse_options(const TrainSpec& spec, MemberSet selected,

@@ -11,17 +11,7 @@ namespace cairn {
 
 // The members that `selective` computes again: those whose recomputation costs less than half as
 // many rehearsed seconds a byte as that of the whole block does.
-struct MemberPrice {
-  Member member{};
-  int64_t bytes = 0;   // saved per block
-  double seconds = 0;  // to compute it again, per block
-};
-struct SelectiveChoice {
-  std::vector<MemberPrice> prices;  // of every member that is kept at all
-  MemberPrice block;                // of the whole block
-  MemberSet recomputed;
-};
-SelectiveChoice choose_selective(const TrainSpec& spec, const TargetProfile& profile);
+MemberSet choose_selective(const TrainSpec& spec, const TargetProfile& profile);
 
 // A way of keeping, for so many blocks, and what it costs.
 struct PolicyOption {

@@ -123,7 +123,7 @@ void settle_policy(Plan& plan, const TargetProfile& profile) {
   const int64_t num_blocks = plan.spec.model.config.num_layers;
   MemberSet selected = kCheapMembers;
   if (choice.is_auto() || choice.uses(PolicyKind::selective))
-    selected = choose_selective(plan.spec, profile).recomputed;
+    selected = choose_selective(plan.spec, profile);
   if (choice.is_auto()) {
     ChosenPolicy chosen = choose_policy(plan.spec, selected, accumulation, profile,
                                         plan.budget_bytes - plan.runtime_bytes);
