@@ -21,13 +21,6 @@ inline bf16 to_bf16(float value) {
   return {static_cast<uint16_t>((bits + 0x7fffu + ((bits >> 16) & 1)) >> 16)};
 }
 
-// Stochastic rounding: `noise` holds 16 uniform bits.
-inline bf16 to_bf16_stochastic(float value, uint32_t noise) {
-  const uint32_t bits = std::bit_cast<uint32_t>(value);
-  if ((bits & 0x7f800000u) == 0x7f800000u) return to_bf16(value);
-  return {static_cast<uint16_t>((bits + (noise & 0xffffu)) >> 16)};
-}
-
 inline float f16_to_float(uint16_t half) {
   const uint32_t sign = uint32_t{half & 0x8000u} << 16;
   const uint32_t exponent = (half >> 10) & 0x1f, mantissa = half & 0x3ff;

@@ -47,17 +47,4 @@ class DynamicRanks {
 const DynamicRanks& signed_dynamic_ranks();
 const DynamicRanks& unsigned_dynamic_ranks();
 
-// `value` in [-1, 1]. A negative value keeps its sign: it never becomes 0, and never -1.
-inline uint8_t nearest_signed_code(float value) {
-  const int32_t rank = signed_dynamic_ranks().rank(value < 0 ? -value : value);
-  if (!(value < 0)) return static_cast<uint8_t>(kSignedZero + rank);
-  return static_cast<uint8_t>(kSignedZero - (rank < 1             ? 1
-                                             : rank > kSignedZero ? kSignedZero
-                                                                  : rank));
-}
-// `value` in [0, 1].
-inline uint8_t nearest_unsigned_code(float value) {
-  return static_cast<uint8_t>(unsigned_dynamic_ranks().rank(value));
-}
-
 }  // namespace cairn

@@ -1,5 +1,7 @@
 // AdamW's rounding at random: a pure function of (seed, stream, element), on every backend, and
 // right on average where rounding to nearest would stand still.
+#include "reference/stochastic_rounding.h"
+
 #include <gtest/gtest.h>
 
 #include "ops/adamw.h"
@@ -56,10 +58,10 @@ TEST(StochasticRounding, follows_the_counter_based_stream_to_the_bit) {
           return static_cast<float>(tensor.at(i)) * kShrink;
         };
         ASSERT_EQ(state.weight.read<bf16>(i).bits,
-                  to_bf16_stochastic(shrunk(before.weight), noise).bits)
+                  reference::to_bf16_at_random(shrunk(before.weight), noise).bits)
             << "weight " << i;
         ASSERT_EQ(state.v.read<bf16>(i).bits,
-                  to_bf16_stochastic(shrunk(before.v), noise >> 16).bits)
+                  reference::to_bf16_at_random(shrunk(before.v), noise >> 16).bits)
             << "v " << i;
       }
     }

@@ -53,6 +53,20 @@ TEST(DynamicMap, values_are_those_of_bitsandbytes) {
   EXPECT_NEAR(sum_of(unsigned_dynamic_map()), 75.105263, 76 * tolerance(DType::f32, 256));
 }
 
+// What the kernels make of the table of ranks for a value in [-1, 1]: a negative one keeps its
+// sign, and becomes neither 0 nor -1.
+uint8_t nearest_signed_code(float value) {
+  const int32_t rank = signed_dynamic_ranks().rank(value < 0 ? -value : value);
+  if (!(value < 0)) return static_cast<uint8_t>(kSignedZero + rank);
+  return static_cast<uint8_t>(kSignedZero - (rank < 1             ? 1
+                                             : rank > kSignedZero ? kSignedZero
+                                                                  : rank));
+}
+// In [0, 1].
+uint8_t nearest_unsigned_code(float value) {
+  return static_cast<uint8_t>(unsigned_dynamic_ranks().rank(value));
+}
+
 void expect_nearest(float value) {
   ASSERT_EQ(nearest_signed_code(value), reference::nearest_signed_code(value)) << value;
   if (value < 0) return;
