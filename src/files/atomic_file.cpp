@@ -50,6 +50,11 @@ AtomicFile::AtomicFile(std::string path) : path_(std::move(path)) {
   std::error_code ignored;  // what cannot be looked at cannot be opened below
   if (std::filesystem::is_directory(path_, ignored))
     throw UserError(fmt::format("{} is a folder: a file was to be written there.", path_));
+  // A rename would put a file in the place of the device.
+  if (std::filesystem::is_other(path_, ignored) ||
+      std::filesystem::path(path_).parent_path() == "/dev")
+    throw UserError(
+        fmt::format("{} is no file but a device or pipe: give the path of a file.", path_));
   descriptor_ = open_temporary(path_, temporary_);
   if (descriptor_ >= 0) return;
   if (errno == ENOSPC || errno == EDQUOT) throw_write_error(path_, errno);

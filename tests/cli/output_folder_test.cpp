@@ -1,6 +1,7 @@
 // What the program writes to a folder, and what it leaves alone there.
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 
 #include <iterator>
 
@@ -129,6 +130,15 @@ TEST_F(OutputFolder, a_file_in_the_way_of_an_export_exits_2) {
   expect_refused("export --model model --output file/below", 2, "file/below");
   fs::create_directories(folder_ / "out/config.json");
   expect_refused("export --model model --output out --overwrite", 2, "config.json is a folder");
+}
+
+// A rename over it would leave a file where the system has its device.
+TEST_F(OutputFolder, a_device_or_pipe_is_no_place_for_a_file) {
+  ASSERT_EQ(::mkfifo((folder_ / "pipe").c_str(), 0600), 0);
+  for (const char* path : {"/dev/null", "/dev/stdout", "pipe"})
+    expect_refused(std::string("generate --model model --prompt aa --logits ") + path, 2,
+                   "give the path of a file");
+  EXPECT_TRUE(fs::is_character_file("/dev/null"));
 }
 
 }  // namespace
