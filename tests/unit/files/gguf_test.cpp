@@ -169,7 +169,7 @@ TEST(Gguf, reads_every_kind_of_value_and_turns_dimensions) {
   }
 }
 
-TEST(GgufReader, numbers_are_read_alike_in_any_locale) {
+TEST(Gguf, numbers_are_read_alike_in_any_locale) {
   const std::string before = std::setlocale(LC_NUMERIC, nullptr);
   const char* with_commas = nullptr;
   for (const char* name : {"de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8", "ru_RU.UTF-8"})
