@@ -1,6 +1,7 @@
 // cairn generate: answers a prompt, with or without an adapter; the cache is in the ledger.
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <span>
 
 #include "backend/registry.h"
@@ -22,6 +23,8 @@
 
 namespace cairn::program {
 namespace {
+
+namespace fs = std::filesystem;
 
 struct Options {
   std::string model, adapter, prompt, system, chat_template = "chatml", device = "auto";
@@ -102,8 +105,23 @@ void check(const Options& options) {
                   error.what()));
 }
 
+// Logits never take the place of what they are computed from.
+void check_logits_path(const Options& options) {
+  if (options.logits.empty()) return;
+  std::error_code ignored;  // what cannot be looked at is refused where it is opened
+  const auto real = [&](const fs::path& path) { return fs::weakly_canonical(path, ignored); };
+  const fs::path folder = real(fs::absolute(options.logits, ignored)).parent_path();
+  for (const std::string& model : {options.model, options.adapter})
+    if (!model.empty() && (folder == real(model) || real(options.logits) == real(model)))
+      throw UserError(
+          fmt::format("{} is in the folder of the model, or the model itself; give "
+                      "--logits another path",
+                      options.logits));
+}
+
 int run_generate(const Options& options) {
   check(options);
+  check_logits_path(options);
   const ModelFiles files = open_model(options.model);
   if (files.tokenizer.is_null())
     throw UserError(fmt::format("{} has no tokenizer.json; a prompt needs one", files.path));

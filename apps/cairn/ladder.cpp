@@ -7,11 +7,11 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "commands.h"
-#include "files/atomic_file.h"
 #include "ladder_measure.h"
 #include "ladder_output.h"
 #include "machine_rates.h"
 #include "memory/machine.h"
+#include "picture.h"
 #include "plan/plan.h"
 #include "recipe_arguments.h"
 #include "streams.h"
@@ -69,10 +69,10 @@ int run_ladder(const LadderOptions& options) {
       rehearse_ladder(input.spec, input.shape, input.profile, input.budget_bytes, resident_bytes());
   MeasuredRungs measured(ladder.rungs.size());
   // Written before the rungs run too: a path that cannot be written is known at once.
-  if (!options.svg.empty()) write_text(options.svg, to_svg(options, ladder, measured));
+  if (!options.svg.empty()) write_picture(options.svg, to_svg(options, ladder, measured));
   if (options.run) {
     measured = measure_all(options, ladder);
-    if (!options.svg.empty()) write_text(options.svg, to_svg(options, ladder, measured));
+    if (!options.svg.empty()) write_picture(options.svg, to_svg(options, ladder, measured));
   }
   if (options.json)
     fmt::print("{}\n", to_json(options, ladder, input.profile, measured).dump(2));

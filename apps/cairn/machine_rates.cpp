@@ -6,7 +6,10 @@
 #include <fstream>
 
 #include "base/error.h"
+#include "comm/registry.h"
+#include "files/folder_entries.h"
 #include "files/json_file.h"
+#include "recipe_arguments.h"
 
 namespace cairn::program {
 namespace {
@@ -61,7 +64,7 @@ void write_rates(const MachineRates& rates) {
 
 std::optional<MachineRates> read_rates() {
   const std::string path = rates_path();
-  if (!std::filesystem::exists(path)) return std::nullopt;
+  if (!is_there(path)) return std::nullopt;
   const nlohmann::json json = read_json_object(path);
   const auto processor = json.find("processor");
   if (processor == json.end() || *processor != processor_name()) return std::nullopt;
@@ -79,7 +82,17 @@ std::optional<MachineRates> read_rates() {
 }
 
 TargetProfile with_stored_rates(TargetProfile profile) {
-  const std::optional<MachineRates> rates = read_rates();
+  std::optional<MachineRates> rates;
+  try {
+    rates = read_rates();
+  } catch (const std::runtime_error&) {
+    // Times are worth no refusal.
+    if (launched_world().rank == 0)
+      print_remarks(
+          {fmt::format("the rates in {} cannot be read, so times are those of an average "
+                       "machine; cairn calibrate measures them anew",
+                       rates_path())});
+  }
   if (!rates) return profile;
   // Products share the cores; memory and the page file are what all of them share.
   profile.gemm_flops = rates->gemm_flops * profile.threads / rates->threads;

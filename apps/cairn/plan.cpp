@@ -29,6 +29,9 @@ std::vector<std::string> overrides_of(const Options& options) {
   std::vector<std::string> overrides;
   if (!options.model.empty()) overrides.push_back(as_override("model_name_or_path", options.model));
   if (!options.method.empty()) {
+    if (options.method != "lora" && options.method != "qlora" && options.method != "full")
+      throw UserError(
+          fmt::format("--method {} is not known; use lora, qlora or full", options.method));
     const bool quantised = options.method == "qlora";
     overrides.push_back(quantised ? "quantization_bit=4" : "quantization_bit=null");
     overrides.push_back(as_override("finetuning_type", quantised ? "lora" : options.method));

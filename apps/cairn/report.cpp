@@ -6,7 +6,7 @@
 
 #include "base/bytes.h"
 #include "commands.h"
-#include "files/atomic_file.h"
+#include "picture.h"
 #include "readable.h"
 #include "report/run_record.h"
 #include "report/table.h"
@@ -80,7 +80,7 @@ int run_report(const Options& options) {
     runs.back().name = readable(runs.back().name);  // neither JSON nor SVG take any other bytes
   }
   if (!options.picture.empty()) {
-    write_text(options.picture, run_comparison_svg(options.title, runs));
+    write_picture(options.picture, run_comparison_svg(options.title, runs));
     tell("wrote {}\n", options.picture);
   }
   if (!options.json) {

@@ -94,10 +94,10 @@ StepReport report_of(const StepRecord& record, int64_t total_tokens) {
 }  // namespace
 
 RunReporter::RunReporter(const PreparedRun& run)
-    : recipe_(run.recipe),
+    : run_(run),
+      recipe_(run.recipe),
       logging_steps_(resolve_steps(run.recipe.output.logging_steps, run.sampler->steps())),
       progress_(std::cerr, progress_options(run.recipe, logging_steps_)),
-      log_(make_log(run), run.resume.has_value()),
       told_(told_before(run)) {}
 
 RunReporter::Told RunReporter::told_before(const PreparedRun& run) {
@@ -126,6 +126,8 @@ void RunReporter::save_state(const std::string& folder) {
 bool RunReporter::wants_stop() { return stop_was_asked(); }
 
 void RunReporter::on_loaded(const std::vector<std::string>& unused_tensors) {
+  write_text(recipe_.output.output_dir + "/" + kResolvedRecipe, to_yaml(recipe_));
+  log_.emplace(make_log(run_), run_.resume.has_value());
   for (const std::string& name : unused_tensors)
     progress_.say("note: tensor '" + readable(name) + "' of the model's files has no use here");
 }
@@ -146,7 +148,7 @@ void RunReporter::on_step(const StepRecord& record) {
   report.loss = told_.loss_since_log / static_cast<double>(told_.steps_since_log);
   told_.loss_since_log = 0;
   told_.steps_since_log = 0;
-  log_.write(report);
+  log_->write(report);
 }
 
 void RunReporter::finish() {

@@ -2,7 +2,7 @@
 // All of it goes on where it was when a run resumes.
 #pragma once
 
-#include <memory>
+#include <optional>
 #include <vector>
 
 #include "report/loss_curve.h"
@@ -12,11 +12,14 @@
 
 namespace cairn::program {
 
+// Not recipe.yaml: that is what users call theirs, which may lie in output_dir.
+inline constexpr const char* kResolvedRecipe = "resolved_recipe.yaml";
 inline constexpr const char* kTrainerLog = "trainer_log.jsonl";
 inline constexpr const char* kLossCurve = "training_loss.svg";
 
 class RunReporter : public TrainObserver {
  public:
+  // Nothing of an earlier run is replaced before the model is loaded.
   explicit RunReporter(const PreparedRun& run);
 
   void on_loaded(const std::vector<std::string>& unused_tensors) override;
@@ -38,10 +41,11 @@ class RunReporter : public TrainObserver {
   };
   static Told told_before(const PreparedRun& run);
 
+  const PreparedRun& run_;
   const Recipe& recipe_;
   int64_t logging_steps_;
   Progress progress_;
-  TrainerLog log_;
+  std::optional<TrainerLog> log_;  // from the moment that the model is loaded
   Told told_;
 };
 

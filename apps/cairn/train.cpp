@@ -25,8 +25,6 @@
 namespace cairn::program {
 namespace {
 
-// Not recipe.yaml: that is what users call theirs, which may lie in output_dir.
-constexpr const char* kResolvedRecipe = "resolved_recipe.yaml";
 constexpr const char* kLedger = "ledger.json";
 
 struct Options {
@@ -175,7 +173,6 @@ int train_on(const Recipe& recipe, Communicator& ranks) {
   std::unique_ptr<RunReporter> reporter;
   if (leads) {
     tell(to_text(plan, std::nullopt));
-    write_text(recipe.output.output_dir + "/" + kResolvedRecipe, to_yaml(plan.recipe));
     reporter = std::make_unique<RunReporter>(run);
   }
   stop_at_signals(leads);

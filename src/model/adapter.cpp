@@ -107,6 +107,7 @@ LoraSpec read_adapter_config(const std::string& folder) {
   refuse(config, path, "fan_in_fan_out", false);
   refuse(config, path, "rank_pattern", nlohmann::json::object());
   refuse(config, path, "alpha_pattern", nlohmann::json::object());
+  refuse(config, path, "layers_to_transform", nullptr);
   refuse(config, path, "ensure_weight_tying", false);
   refuse(config, path, "bias", "none");
   refuse(config, path, "lora_bias", false);

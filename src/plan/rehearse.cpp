@@ -59,6 +59,8 @@ QuantisedWeights quantised_weights(const Model& model) {
                    (parameter.scales.nested ? memory.nested_absmax.bytes() : 0);
       continue;
     }
+    // Streamed ones lie in the page file.
+    if (parameter.value.bytes() == 0) continue;
     sum.elements += parameter.elements();
     sum.bytes += parameter.value.bytes() + parameter.scales.absmax.bytes() +
                  parameter.scales.nested_absmax.bytes();

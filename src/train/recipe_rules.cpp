@@ -164,6 +164,9 @@ void check_recipe(const Recipe& recipe, const GivenKeys& keys) {
   refuse_if(is_given(keys, "eval_strategy") && is_given(keys, "evaluation_strategy"),
             "eval_strategy and its older name evaluation_strategy are both given; keep "
             "eval_strategy");
+  refuse_if(is_given(keys, "max_length") && is_given(keys, "max_seq_length"),
+            "max_length and its older name max_seq_length are both given; keep one, or write "
+            "cutoff_len");
   refuse_if(is_given(keys, "flash_attn") && is_given(keys, "attn_implementation"),
             "flash_attn and Hugging Face's name for it, attn_implementation, are both given; keep "
             "flash_attn");

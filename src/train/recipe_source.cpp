@@ -186,6 +186,19 @@ Given& member_for(GivenKeys& keys, const std::string& key) {
   return keys.back().value;
 }
 
+// A list, a mapping or a quoted text is YAML; all else is taken as it is: in a path, # begins no
+// comment.
+Given override_value(const std::string& value, const std::string& path, std::string_view origin) {
+  const size_t begin = value.find_first_not_of(" \t\n"), end = value.find_last_not_of(" \t\n");
+  if (std::string_view("[{\"'").find(value[begin]) != std::string_view::npos)
+    return NodeReader(origin).given_of(load_yaml(value, origin), path, 1);
+  refuse_other_than_text(value, origin);
+  Given given;
+  given.text = value.substr(begin, end + 1 - begin);
+  given.kind = means_null(given.text) ? Given::Kind::null : Given::Kind::scalar;
+  return given;
+}
+
 }  // namespace
 
 std::string shown(const Given& given) {
@@ -257,7 +270,7 @@ void apply_override(GivenKeys& keys, std::string_view key_and_value) {
   if (value.find_first_not_of(" \t\n") == std::string::npos)
     throw UserError(fmt::format(
         "{}: the override is empty; write {}=VALUE, or {}=null for the default", path, path, path));
-  Given given = NodeReader(origin).given_of(load_yaml(value, origin), path, 1);
+  Given given = override_value(value, path, origin);
   given.where = origin;
 
   GivenKeys* level = &keys;

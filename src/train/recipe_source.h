@@ -41,7 +41,7 @@ GivenKeys parse_yaml_keys(std::string_view text, std::string_view origin);
 GivenKeys parse_json_keys(std::string_view text, std::string_view origin,
                           std::string_view kind = "a recipe");
 
-// Replaces or adds what "key=value" or "key.member=value" gives; the value is read as YAML.
+// Replaces or adds what "key=value" or "key.member=value" gives; YAML in [], {} or quotes alone.
 void apply_override(GivenKeys& keys, std::string_view key_and_value);
 
 }  // namespace cairn

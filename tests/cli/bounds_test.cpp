@@ -167,7 +167,8 @@ TEST_F(Bounds, an_empty_override_exits_2_and_names_its_key) {
   expect(2, "train recipe.yaml output_dir=", "output_dir: the override is empty");
   expect(2, "plan recipe.yaml learning_rate=", "learning_rate: the override is empty");
   expect(2, "plan recipe.yaml --budget ''", "memory_budget: wanted an amount of memory");
-  expect(2, "ladder --model model/config.json --budget ''", "memory_budget: wanted an amount of memory");
+  expect(2, "ladder --model model/config.json --budget ''",
+         "memory_budget: wanted an amount of memory");
 }
 
 // Of two things that are asked for, neither is dropped in silence.

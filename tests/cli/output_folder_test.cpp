@@ -132,6 +132,30 @@ TEST_F(OutputFolder, a_file_in_the_way_of_an_export_exits_2) {
   expect_refused("export --model model --output out --overwrite", 2, "config.json is a folder");
 }
 
+// A picture takes the place of a picture, and logits that of no part of a model.
+TEST_F(OutputFolder, a_model_is_never_replaced_by_a_picture_or_logits) {
+  const std::string weights = text_of("model/model.safetensors");
+  const std::string config = text_of("model/config.json");
+  expect_refused("ladder --model model/config.json --seq 64 --svg model/config.json", 2,
+                 "is there and is no picture");
+  expect_refused("generate --model model --prompt aa --logits model/model.safetensors", 2,
+                 "in the folder of the model");
+  EXPECT_TRUE(text_of("model/model.safetensors") == weights);
+  EXPECT_EQ(text_of("model/config.json"), config);
+  for (int time = 0; time < 2; ++time)
+    EXPECT_EQ(cairn("ladder --model model/config.json --seq 64 --svg l.svg").exit_code, 0);
+}
+
+// A run that is refused, or fails before it has loaded, leaves the files of the one before it.
+TEST_F(OutputFolder, a_run_that_does_not_begin_replaces_nothing) {
+  ASSERT_EQ(cairn("train recipe.yaml max_steps=2").exit_code, 0);
+  const std::string log = text_of("out/trainer_log.jsonl");
+  const std::string recipe = text_of("out/resolved_recipe.yaml");
+  EXPECT_EQ(cairn("train recipe.yaml weights_place=paged page_dir=/proc").exit_code, 2);
+  EXPECT_EQ(text_of("out/trainer_log.jsonl"), log);
+  EXPECT_EQ(text_of("out/resolved_recipe.yaml"), recipe);
+}
+
 // A rename over it would leave a file where the system has its device.
 TEST_F(OutputFolder, a_device_or_pipe_is_no_place_for_a_file) {
   ASSERT_EQ(::mkfifo((folder_ / "pipe").c_str(), 0600), 0);

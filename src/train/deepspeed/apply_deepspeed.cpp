@@ -49,7 +49,11 @@ class Applied {
         memory.page_dir = offload.nvme_path;
     if (zero.offload_optimizer.device != OffloadDevice::none) page_optimizer();
     if (zero.offload_param.device != OffloadDevice::none) page_weights();
-    if (config_.cpu_checkpointing && !asks_for_checkpointing(keys_))
+    if (!config_.cpu_checkpointing) return;
+    if (asks_for_checkpointing(keys_))
+      note("activation_checkpointing.cpu_checkpointing",
+           "the recipe's own keys say how blocks are checkpointed");
+    else
       memory.checkpointing = *parse_policy("offload");
   }
 

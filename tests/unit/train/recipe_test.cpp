@@ -151,6 +151,27 @@ TEST(Recipe, switches_for_checkpointing_hold_in_any_order) {
   const char* paged = R"({"activation_checkpointing": {"cpu_checkpointing": true}})";
   EXPECT_EQ(parsed("memory_budget: 1GiB\ndeepspeed: " + std::string(paged)).memory.checkpointing,
             offload);
+  const Recipe own = parsed("gradient_checkpointing: none\ndeepspeed: " + std::string(paged));
+  EXPECT_EQ(own.memory.checkpointing, *parse_policy("none"));
+  ASSERT_EQ(own.notes.size(), 1u);
+  EXPECT_EQ(own.notes[0].key, "deepspeed, activation_checkpointing.cpu_checkpointing");
+}
+
+TEST(Recipe, overrides_are_text_unless_they_are_lists_mappings_or_quoted) {
+  const auto folder = [](const char* value) {
+    return parsed("", {std::string("output_dir=") + value}).output.output_dir;
+  };
+  for (const char* value : {"#x", "runs #2", "!x y", "&x y", "*x", "a: b", "- a", "50%", "| x"})
+    EXPECT_EQ(folder(value), value);
+  EXPECT_EQ(folder("'runs #2'"), "runs #2");
+  EXPECT_EQ(folder("  out "), "out");
+  EXPECT_EQ(parsed("", {"output_dir=null"}).output.output_dir, "trainer_output");
+  EXPECT_EQ(parsed("", {"lora_target=[q_proj, v_proj]"}).method.lora_target.size(), 2u);
+  EXPECT_THROW(parsed("", {"learning_rate=#1"}), UserError);
+}
+
+TEST(Recipe, two_names_for_the_length_are_refused) {
+  EXPECT_THROW(parsed("max_length: 64\nmax_seq_length: 128"), UserError);
 }
 
 TEST(Recipe, is_read_again_with_other_keys) {
