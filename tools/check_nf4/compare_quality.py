@@ -1,17 +1,17 @@
 """What do 4 bits cost where peft and bitsandbytes train? The same rows, bf16 weights and NF4, their losses side by side.
 
-    python compare_quality.py --model FOLDER_OR_GGUF --train ROWS --eval ROWS [--steps 300]
+    python compare_quality.py --model FOLDER --train ROWS --eval ROWS [--steps 300]
 
-ROWS has a line for each row, as `cairn data RECIPE --row N --json` prints it. LoRA of rank 16 on every linear layer, a
-row a step, cosine to zero after 5 % of warm-up, AdamW; the weights of a layer are bfloat16's values or NF4 with double
-quantisation, the arithmetic is float32. Used by hand; needs bitsandbytes beside tools/make_goldens/requirements.txt.
+FOLDER is a model in bfloat16, such as `cairn export` makes of a GGUF. ROWS has a line for each row, as `cairn data
+RECIPE --row N --json` prints it. LoRA of rank 16 on every linear layer, a row a step, cosine to zero after 5 % of
+warm-up, AdamW; the weights of a layer are bfloat16's values or NF4 with double quantisation, the arithmetic is
+float32. Used by hand; needs bitsandbytes beside tools/make_goldens/requirements.txt.
 """
 
 import argparse
 import json
 import math
 import pathlib
-import tempfile
 import time
 
 import torch
@@ -27,32 +27,19 @@ def read_rows(path):
     return [(torch.tensor([r["ids"]]), torch.tensor([r["labels"]])) for r in rows]
 
 
-def load_rounded(path):
-    options = dict(dtype=torch.float32, attn_implementation="sdpa")
-    if path.suffix == ".gguf":
-        model = AutoModelForCausalLM.from_pretrained(path.parent, gguf_file=path.name, **options)
-    else:
-        model = AutoModelForCausalLM.from_pretrained(path, **options)
-    return model.bfloat16()
-
-
 def load(path, weights):
-    model = load_rounded(path)
+    options = dict(dtype=torch.bfloat16, device_map="cpu", attn_implementation="sdpa")
     if weights == "nf4":
-        with tempfile.TemporaryDirectory() as folder:
-            model.save_pretrained(folder)
-            four_bits = BitsAndBytesConfig(
-                load_in_4bit=True,
-                bnb_4bit_quant_type="nf4",
-                bnb_4bit_use_double_quant=True,
-                bnb_4bit_compute_dtype=torch.float32,
-            )
-            model = AutoModelForCausalLM.from_pretrained(
-                folder, quantization_config=four_bits, dtype=torch.float32, device_map="cpu", attn_implementation="sdpa"
-            )
-        for module in model.modules():
-            if isinstance(module, Linear4bit):
-                module.support_avx512bf16_for_cpu = False  # a path that multiplies in bfloat16
+        options["quantization_config"] = BitsAndBytesConfig(
+            load_in_4bit=True,
+            bnb_4bit_quant_type="nf4",
+            bnb_4bit_use_double_quant=True,
+            bnb_4bit_compute_dtype=torch.float32,
+        )
+    model = AutoModelForCausalLM.from_pretrained(path, **options)
+    for module in model.modules():
+        if isinstance(module, Linear4bit):
+            module.support_avx512bf16_for_cpu = False  # a path that multiplies in bfloat16
     for parameter in model.parameters():
         if parameter.is_floating_point():
             parameter.data = parameter.data.float()
