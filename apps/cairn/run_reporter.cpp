@@ -1,5 +1,6 @@
 #include "run_reporter.h"
 
+#include <fmt/format.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -128,8 +129,14 @@ bool RunReporter::wants_stop() { return stop_was_asked(); }
 void RunReporter::on_loaded(const std::vector<std::string>& unused_tensors) {
   write_text(recipe_.output.output_dir + "/" + kResolvedRecipe, to_yaml(recipe_));
   log_.emplace(make_log(run_), run_.resume.has_value());
-  for (const std::string& name : unused_tensors)
-    progress_.say("note: tensor '" + readable(name) + "' of the model's files has no use here");
+  constexpr size_t kNamed = 5;
+  const size_t count = unused_tensors.size(), named = count > kNamed + 1 ? kNamed : count;
+  for (size_t i = 0; i < named; ++i)
+    progress_.say("note: tensor '" + readable(unused_tensors[i]) +
+                  "' of the model's files has no use here");
+  if (named < count)
+    progress_.say(fmt::format("note: nor have {} more tensors, such as those of further layers",
+                              count - named));
 }
 
 // The log's loss is the mean since the line before it, as transformers writes it.
