@@ -66,8 +66,9 @@ int run_plan(const Options& options) {
         "no model is named; give a recipe, or --model FOLDER, FILE.gguf or a known name");
   const std::string path = find_path(recipe.model.model_name_or_path, recipe.folder);
   // With model and data here, the batches of the run itself decide.
-  const bool with_data =
-      options.model.empty() && std::filesystem::exists(path) && !recipe.data.dataset.empty();
+  std::error_code ignored;  // a name that no file system takes is nowhere
+  const bool with_data = options.model.empty() && std::filesystem::exists(path, ignored) &&
+                         !recipe.data.dataset.empty();
   if (!options.model.empty() && !recipe.data.dataset.empty())
     print_remarks(
         {fmt::format("--model plans full batches of cutoff_len tokens; with "

@@ -16,7 +16,8 @@ Plan plan_of(const Recipe& recipe) {
       profile_of(recipe.memory.device, static_cast<int>(recipe.memory.threads));
   const int64_t budget = recipe.memory.memory_budget.value_or(default_budget_bytes());
   const std::string path = find_path(recipe.model.model_name_or_path, recipe.folder);
-  if (std::filesystem::exists(path) && !recipe.data.dataset.empty())
+  std::error_code ignored;  // a name that no file system takes is nowhere
+  if (std::filesystem::exists(path, ignored) && !recipe.data.dataset.empty())
     return plan_run(prepare_run(recipe), profile, budget, resident_bytes());
   const ModelConfig config = find_model_config(recipe.model.model_name_or_path, recipe.folder);
   return plan_recipe(recipe, config, profile, budget, resident_bytes());

@@ -183,7 +183,8 @@ Plan make_plan(const Recipe& recipe, const TrainSpec& spec, const TargetProfile&
 
 ModelConfig find_model_config(const std::string& name, const std::filesystem::path& recipe_folder) {
   const std::string path = find_path(name, recipe_folder);
-  if (std::filesystem::exists(path)) return parse_model_config(read_config(path));
+  std::error_code ignored;  // a name that no file system takes is nowhere
+  if (std::filesystem::exists(path, ignored)) return parse_model_config(read_config(path));
   if (const auto known = find_known_model(name)) return *known;
   throw UserError(fmt::format(
       "'{}' is neither a model folder, a config.json or a GGUF file here, nor a known name; known "

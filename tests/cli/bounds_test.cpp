@@ -194,6 +194,15 @@ TEST_F(Bounds, flags_are_taken_as_they_are) {
   EXPECT_GT(weights("--method lora"), weights("--method qlora"));
 }
 
+TEST_F(Bounds, names_that_no_file_system_takes_exit_2) {
+  fs::create_symlink("loop", folder_ / "loop");
+  for (const std::string& name : {std::string("loop"), std::string(300, 'x')}) {
+    expect(2, "plan --model " + name + " --seq 64", "is neither a model folder");
+    expect(2, "plan recipe.yaml model_name_or_path=" + name, name.substr(0, 100));
+    expect(2, "generate --prompt aa --model " + name, name.substr(0, 100));
+  }
+}
+
 TEST_F(Bounds, a_word_that_is_no_subcommand_is_named_with_the_nearest) {
   expect(2, "trian recipe.yaml", "'trian' is not a subcommand; the nearest is 'train'");
   expect(2, "plot", "the nearest is 'plan'");
