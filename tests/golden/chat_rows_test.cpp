@@ -111,7 +111,8 @@ TEST(ChatRowsGolden, published_rows_give_the_ids_and_labels_of_llama_factory) {
 }
 
 TEST(ChatRowsGolden, plain_texts_are_joined_and_cut_as_llama_factory_does) {
-  for (const json& test : read_json(kFolder / "golden.json")["documents"]) {
+  const json golden = read_json(kFolder / "golden.json");
+  for (const json& test : golden["documents"]) {
     json config = test["special"];
     config["add_bos_token"] = test["adds_bos"];
     const Tokenizer tokenizer = make_tokenizer("sentencepiece", config);
