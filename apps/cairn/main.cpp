@@ -10,7 +10,6 @@
 #include "data/nearest_names.h"
 #include "memory/ledger.h"
 #include "ranks.h"
-#include "readable.h"
 #include "streams.h"
 
 namespace cairn::program {
@@ -22,7 +21,7 @@ struct Subcommand {
 };
 
 int answer(const char* prefix, const char* kind, const std::exception& error, int code) {
-  tell("cairn: {}{}{}\n", prefix, kind, readable(error.what()));
+  tell("cairn: {}{}{}\n", prefix, kind, error.what());
   return code;
 }
 

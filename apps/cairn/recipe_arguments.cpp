@@ -5,7 +5,6 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "memory/machine.h"
-#include "readable.h"
 #include "streams.h"
 
 namespace cairn::program {
@@ -46,7 +45,7 @@ std::string as_override(std::string_view key, std::string_view value) {
 }
 
 void print_remarks(const std::vector<std::string>& remarks) {
-  for (const std::string& remark : remarks) tell("note: {}\n", readable(remark));
+  for (const std::string& remark : remarks) tell("note: {}\n", remark);
 }
 
 }  // namespace cairn::program

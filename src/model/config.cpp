@@ -64,6 +64,8 @@ json stretching(RopeKind kind, int64_t positions, int64_t original) {
   json rope = {{"rope_type", name_of(kind)}, {"factor", ceil_div(positions, original)}};
   if (kind == RopeKind::yarn || kind == RopeKind::llama3)
     rope["original_max_position_embeddings"] = original;
+  // LLaMA-Factory's, and what transformers asks for by name.
+  if (kind == RopeKind::llama3) rope.update({{"low_freq_factor", 1.0}, {"high_freq_factor", 4.0}});
   return rope;
 }
 

@@ -23,9 +23,8 @@ struct Change {
 Keys use_auto_checkpointing(const Recipe& recipe) {
   if (recipe.memory.checkpointing.is_auto()) return {};
   Keys keys;
-  for (const char* other :
-       {"disable_gradient_checkpointing", "use_unsloth_gc", "activation_offloading"})
-    if (is_on(recipe.given, other)) keys.push_back(fmt::format("{}=false", other));
+  for (const std::string& other : checkpointing_switches(recipe.given))
+    keys.push_back(other + "=false");
   keys.push_back("gradient_checkpointing=auto");
   return keys;
 }

@@ -32,10 +32,16 @@ Asked asked_by_policy(const GivenKeys& keys) {
 
 }  // namespace
 
+std::vector<std::string> checkpointing_switches(const GivenKeys& keys) {
+  std::vector<std::string> on;
+  if (is_on(keys, kOff)) on.emplace_back(kOff);
+  for (const char* key : kOffloads)
+    if (is_on(keys, key)) on.emplace_back(key);
+  return on;
+}
+
 bool asks_for_checkpointing(const GivenKeys& keys) {
-  bool asks = find_policy(keys) || is_on(keys, kOff);
-  for (const char* key : kOffloads) asks |= is_on(keys, key);
-  return asks;
+  return find_policy(keys) || !checkpointing_switches(keys).empty();
 }
 
 void resolve_checkpointing(Recipe& recipe, const GivenKeys& keys) {

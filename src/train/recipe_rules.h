@@ -18,6 +18,8 @@ void resolve_recipe(Recipe& recipe, const GivenKeys& keys);
 // The one policy that all keys for checkpointing come to. With a budget and no word of any key, the
 // plan chooses.
 void resolve_checkpointing(Recipe& recipe, const GivenKeys& keys);
+// The switches for it that are on: gradient_checkpointing=... holds only without them.
+std::vector<std::string> checkpointing_switches(const GivenKeys& keys);
 // Whether a key of the recipe asks for a policy.
 bool asks_for_checkpointing(const GivenKeys& keys);
 

@@ -100,6 +100,27 @@ TEST(ModelConfig, the_explicit_factor_of_yarn_holds) {
   EXPECT_NEAR(config.rope_scaling->attention_factor, 1.13862944, 1e-8);
 }
 
+// A saved config.json says what was trained with, wherever the scaling stands in it.
+TEST(ModelConfig, a_stretched_json_reads_as_the_stretched_configuration) {
+  const json plain = with(small_config(1), {{"max_position_embeddings", 1024}});
+  const json anew =
+      with(plain, {{"rope_parameters", {{"rope_type", "default"}, {"rope_theta", 5000.0}}}});
+  const json before = with(plain, {{"rope_scaling", {{"type", "linear"}, {"factor", 2}}}});
+  for (const json& config : {plain, anew, before})
+    for (const RopeKind kind :
+         {RopeKind::linear, RopeKind::dynamic, RopeKind::yarn, RopeKind::llama3}) {
+      ModelConfig expected = parse_model_config(config);
+      stretch_positions(kind, 2500, expected);
+      const ModelConfig read = parse_model_config(stretched_json(kind, 2500, config));
+      EXPECT_EQ(read.max_position, 3072);
+      EXPECT_EQ(read.max_position, expected.max_position);
+      EXPECT_EQ(read.rope_theta, expected.rope_theta);
+      EXPECT_EQ(read.spectrum(2500).frequencies, expected.spectrum(2500).frequencies);
+      EXPECT_EQ(read.spectrum(2500).magnitude, expected.spectrum(2500).magnitude);
+      EXPECT_EQ(stretched_json(kind, 1024, config), config) << "positions that are there already";
+    }
+}
+
 TEST(ModelConfig, a_missing_factor_of_yarn_is_the_ratio_of_contexts) {
   const json rope = {{"type", "yarn"}, {"original_max_position_embeddings", 1024}};
   EXPECT_EQ(parse_model_config(
