@@ -147,7 +147,8 @@ int train_on(const Recipe& recipe, Communicator& ranks) {
     lock = open_output_folder(run, {kResolvedRecipe, kLedger, kTrainerLog, kLossCurve});
     if (run.resume) print_remarks(run.resume->remarks);
     for (const std::string& path : run.outdated_checkpoints)
-      tell("note: {} is of an earlier run, and goes once this run has a checkpoint\n", path);
+      tell("note: {} is {}, and goes once this run has a checkpoint\n", path,
+           run.resume ? "past the step that this run goes on from" : "of an earlier run");
   }
   // The folder is held and tidied: now all ranks find the same checkpoint in it.
   ranks.barrier();

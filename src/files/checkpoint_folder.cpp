@@ -159,10 +159,12 @@ CheckpointFolder::~CheckpointFolder() {
 void CheckpointFolder::commit() {
   write_manifest(partial_);
   sync_folder(partial_);
+  std::error_code error;
   const std::string old = put_in_place(partial_, final_);
   committed_ = true;
   sync_folder(output_dir_);
-  if (!old.empty()) remove_tree(old);
+  // It is whole and has its name: what cannot go now is a leftover of the next run's.
+  if (!old.empty()) fs::remove_all(old, error);
 }
 
 std::vector<CheckpointPath> list_checkpoints(const std::string& output_dir) {
@@ -207,8 +209,8 @@ std::vector<std::string> remove_leftovers(const std::string& output_dir) {
                !(!is_folder && is_partial_file(name) && is_of_a_run(name))) {
       continue;
     }
-    remove_tree(path);
-    removed.push_back(name);
+    fs::remove_all(path, error);
+    if (!error) removed.push_back(name);
   }
   return removed;
 }

@@ -50,12 +50,13 @@ std::string partial_checkpoint_path(const std::string& output_dir, int64_t step)
 std::vector<CheckpointPath> list_checkpoints(const std::string& output_dir);
 // Folders named checkpoint-N that have no manifest: of another program, or damaged. By step.
 std::vector<CheckpointPath> list_foreign_checkpoints(const std::string& output_dir);
+// It loses its name first: if the rest cannot be removed (DeviceError), it is a leftover.
 void remove_checkpoint(const std::string& path);
 // Removes the oldest until `limit` are left, never that of step `newest`.
 void keep_latest_checkpoints(const std::string& output_dir, int64_t limit, int64_t newest);
 
 // What a run that was killed left: partial checkpoints and files, and checkpoints half removed or
-// half replaced. Returns their names. The caller holds the folder.
+// half replaced. Returns their names; what cannot be removed stays. The caller holds the folder.
 std::vector<std::string> remove_leftovers(const std::string& output_dir);
 
 }  // namespace cairn

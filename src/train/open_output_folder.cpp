@@ -52,11 +52,14 @@ void check_foreign_checkpoints(const PreparedRun& run) {
           foreign.path));
 }
 
-// Checkpoints of another run are replaced only if that was allowed.
+// Checkpoints of another run are replaced only if that was allowed. One that is past the step that
+// a run goes on from is of the branch that it leaves: the next run would take it for the newest.
 void find_outdated(PreparedRun& run) {
   const OutputRecipe& output = run.recipe.output;
+  const bool goes_on = continues_here(run);
   for (const CheckpointPath& checkpoint : list_checkpoints(output.output_dir)) {
-    if (!output.overwrite_output_dir)
+    if (goes_on && checkpoint.step <= run.resume->state.step) continue;
+    if (!goes_on && !output.overwrite_output_dir)
       throw UserError(fmt::format(
           "{} holds checkpoint-{} of another run: choose another folder, or {} to replace it.",
           output.output_dir, checkpoint.step, kPermission));
@@ -78,7 +81,7 @@ std::unique_ptr<FolderLock> open_output_folder(PreparedRun& run,
   choose_resume_point(run);
   check_foreign_checkpoints(run);
   const bool may_replace = output.overwrite_output_dir || continues_here(run);
-  if (!continues_here(run)) find_outdated(run);
+  find_outdated(run);
   std::vector<std::string_view> names = model_file_names();
   names.insert(names.end(), {"adapter_model.safetensors", "adapter_config.json"});
   check_targets(output.output_dir, names, may_replace, kPermission);

@@ -25,7 +25,8 @@ struct PreparedRun {
   Schedule schedule;
   TrainSpec spec;                     // of this rank
   std::optional<ResumePoint> resume;  // where it begins; none: with step 1
-  // Checkpoints of an earlier run, which may be overwritten: they go once this run has one.
+  // Checkpoints of an earlier run, or of the branch that this one leaves by going on from before
+  // them: they go once this run has one.
   std::vector<std::string> outdated_checkpoints;
   std::vector<std::string> remarks;  // what the user should know, one sentence each
 };

@@ -2,13 +2,15 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <utility>
 
 #include "files/checkpoint_folder.h"
 
 namespace cairn {
 
-RunCheckpoints::RunCheckpoints(const PreparedRun& run)
-    : output_(run.recipe.output), outdated_(run.outdated_checkpoints) {
+RunCheckpoints::RunCheckpoints(const PreparedRun& run,
+                               std::function<void(const std::string&)> remark)
+    : output_(run.recipe.output), outdated_(run.outdated_checkpoints), remark_(std::move(remark)) {
   if (!run.resume) return;
   latest_ = run.resume->folder;
   latest_step_ = run.resume->state.step;
@@ -26,12 +28,20 @@ std::string RunCheckpoints::save(int64_t step, bool has_states,
     throw_not_saved(error, step);
   }
   if (has_states) note_saved(step);
-  for (const std::string& outdated : outdated_)
-    if (outdated != path && std::filesystem::exists(outdated)) remove_checkpoint(outdated);
-  outdated_.clear();
-  if (output_.save_total_limit)
-    keep_latest_checkpoints(output_.output_dir, *output_.save_total_limit, step);
+  remove_old(step, path);
   return path;
+}
+
+// A file that another program holds must not end a run that has just saved its step.
+void RunCheckpoints::remove_old(int64_t newest, const std::string& newest_path) {
+  try {
+    for (const std::string& outdated : std::exchange(outdated_, {}))
+      if (outdated != newest_path && std::filesystem::exists(outdated)) remove_checkpoint(outdated);
+    if (output_.save_total_limit)
+      keep_latest_checkpoints(output_.output_dir, *output_.save_total_limit, newest);
+  } catch (const DeviceError& error) {
+    remark_(fmt::format("{} It is an old checkpoint, and the run goes on", error.what()));
+  }
 }
 
 void RunCheckpoints::add(int64_t step, bool has_states,

@@ -12,7 +12,8 @@ namespace cairn {
 
 class RunCheckpoints {
  public:
-  explicit RunCheckpoints(const PreparedRun& run);
+  // `remark` is told what the user should know: an old checkpoint that could not be removed.
+  RunCheckpoints(const PreparedRun& run, std::function<void(const std::string&)> remark);
 
   // `write` writes the files to the folder that it is given; `has_states`: a run can go on from
   // them. Returns the path. Throws DeviceError that names the last whole checkpoint, which stays.
@@ -31,11 +32,13 @@ class RunCheckpoints {
   std::string latest_words() const;
 
  private:
+  void remove_old(int64_t newest, const std::string& newest_path);
   void note_saved(int64_t step);
   [[noreturn]] void throw_not_saved(const DeviceError& error, int64_t step) const;
 
   const OutputRecipe& output_;
   std::vector<std::string> outdated_;
+  std::function<void(const std::string&)> remark_;
   std::string latest_;
   int64_t latest_step_ = -1;
 };
