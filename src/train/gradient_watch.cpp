@@ -16,8 +16,7 @@ void GradientWatch::check(const ParameterList& parameters, std::span<const doubl
     const double square = squares[index++];
     check_finite(parameter, square);
     seen.nonzero = seen.nonzero || square > 0 || all_had_gradients_;
-    const bool waits_for_b = parameter.name.ends_with(".lora_A.weight") && !moved;
-    if (!waits_for_b) ++seen.chances;
+    if (moved) ++seen.chances;
     if (!seen.nonzero && seen.chances >= 2)
       throw DeviceError(fmt::format(
           "step {}: '{}' is trained but its gradient has been zero since the start; training it "

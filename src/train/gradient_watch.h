@@ -21,9 +21,9 @@ class GradientWatch {
   }
   // `squares` holds the sum of squares of each trained parameter's gradient, in the list's order.
   // Throws NotFinite naming the tensor whose gradient is not finite, and DeviceError naming one
-  // whose gradient was zero in every one of the first two steps that could move it. A low-rank A
-  // has none until B, which starts at zero, has moved: `moved` tells whether an update with a rate
-  // above zero came before this step.
+  // whose gradient was zero in every one of the first two steps that could move it. Behind a weight
+  // that starts at zero (a low-rank B, the outputs of a block that was added) there is none until
+  // that has moved: `moved` tells whether an update with a rate above zero came before this step.
   void check(const ParameterList& parameters, std::span<const double> squares, bool moved);
 
   // Throws NotFinite if it is no finite number.
@@ -32,7 +32,7 @@ class GradientWatch {
   void check_finite(const Parameter& parameter, double square) const;
 
  private:
-  // Two steps until B has moved, where the first rate is 0, and two chances of A.
+  // Two steps until weights have moved, where the first rate is 0, and two chances.
   static constexpr int64_t kSettled = 4;
   struct Seen {
     bool nonzero = false;

@@ -30,11 +30,12 @@ std::string message_of(const std::function<void()>& work) {
   return "";
 }
 
-TEST(GradientWatch, a_waits_until_b_has_moved) {
+TEST(GradientWatch, what_lies_behind_a_zero_waits_until_that_has_moved) {
   const ParameterList list = make_list();
   GradientWatch watch;
-  const std::vector<double> only_b = {0, 1}, both = {1, 1};
-  for (int i = 0; i < 3; ++i) watch.check(list, only_b, false);
+  const std::vector<double> none = {0, 0}, only_b = {0, 1}, both = {1, 1};
+  for (int i = 0; i < 3; ++i) watch.check(list, none, false);
+  watch.check(list, only_b, true);
   watch.check(list, both, true);
   watch.check(list, only_b, true);
 }
@@ -42,9 +43,9 @@ TEST(GradientWatch, a_waits_until_b_has_moved) {
 TEST(GradientWatch, stops_and_names_a_tensor_that_gets_none) {
   const ParameterList list = make_list();
   GradientWatch watch;
-  watch.check(list, std::vector<double>{0, 0}, false);
+  watch.check(list, std::vector<double>{1, 0}, true);
   EXPECT_NE(message_of([&] {
-              watch.check(list, std::vector<double>{0, 0}, true);
+              watch.check(list, std::vector<double>{1, 0}, true);
             }).find("a.lora_B.weight"),
             std::string::npos);
 }
