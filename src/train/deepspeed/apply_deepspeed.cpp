@@ -57,6 +57,14 @@ class Applied {
       memory.checkpointing = *parse_policy("offload");
   }
 
+  void note_clipping() {
+    if (config_.gradient_clipping.is_auto || config_.gradient_clipping.value ||
+        recipe_.train.max_grad_norm == 0)
+      return;
+    note("gradient_clipping",
+         "is not there, which is no clipping to DeepSpeed; here the recipe's max_grad_norm holds");
+  }
+
   void note_without_effect() {
     for (const auto& [path, why] : config_.without_effect) note(path, why);
   }
@@ -120,6 +128,7 @@ void apply_deepspeed(Recipe& recipe, const GivenKeys& keys) {
       parse_deepspeed(read_deepspeed_source(recipe.deepspeed.source, recipe.folder));
   Applied applied(recipe, keys);
   applied.note_without_effect();
+  applied.note_clipping();
   applied.set_sharding();
   applied.set_precision();
   applied.set_places();

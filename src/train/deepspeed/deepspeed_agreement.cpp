@@ -18,6 +18,15 @@ class Agreement {
       differences_.push_back(
           fmt::format("{} is {} there, {} is {} here", path, *there.value, of_recipe, here));
   }
+  // The same where a file that has the section leaves the value out, which is DeepSpeed's own then.
+  template <typename T>
+  void expect_or(const T& own, std::string_view path, const Setting<T>& there, const T& here,
+                 const std::string& of_recipe) {
+    if (there.is_auto || there.value) return expect(path, there, here, of_recipe);
+    if (own != here)
+      differences_.push_back(fmt::format("{} is not there, which is {} to DeepSpeed, {} is {} here",
+                                         path, own, of_recipe, here));
+  }
   void expect_that(bool agrees, std::string difference) {
     if (!agrees) differences_.push_back(std::move(difference));
   }
@@ -56,21 +65,23 @@ void compare_batch(Agreement& agreement, const DeepspeedConfig& config, const Tr
 
 void compare_optimizer(Agreement& agreement, const DeepspeedOptimizer& there,
                        const TrainRecipe& here) {
+  if (there.type.empty()) return;
   const std::string params = "optimizer.params.";
   const bool is_adamw =
       here.optim == OptimizerType::adamw_torch || here.optim == OptimizerType::adamw_torch_fused;
-  agreement.expect_that(
-      there.type.empty() || is_adamw,
-      fmt::format("optimizer.type is {} there, optim is {} here", there.type, name_of(here.optim)));
-  agreement.expect(params + "lr", there.lr, here.learning_rate, "learning_rate");
-  if (there.betas.value)
+  agreement.expect_that(is_adamw, fmt::format("optimizer.type is {} there, optim is {} here",
+                                              there.type, name_of(here.optim)));
+  agreement.expect_or(1e-3, params + "lr", there.lr, here.learning_rate, "learning_rate");
+  if (!there.betas.is_auto) {
+    const auto betas = there.betas.value.value_or(std::pair(0.9, 0.999));
     agreement.expect_that(
-        *there.betas.value == std::pair(here.adam_beta1, here.adam_beta2),
+        betas == std::pair(here.adam_beta1, here.adam_beta2),
         fmt::format("{}betas are {} and {} there, adam_beta1 and adam_beta2 are {} and {} here",
-                    params, there.betas.value->first, there.betas.value->second, here.adam_beta1,
-                    here.adam_beta2));
-  agreement.expect(params + "eps", there.eps, here.adam_epsilon, "adam_epsilon");
-  agreement.expect(params + "weight_decay", there.weight_decay, here.weight_decay, "weight_decay");
+                    params, betas.first, betas.second, here.adam_beta1, here.adam_beta2));
+  }
+  agreement.expect_or(1e-8, params + "eps", there.eps, here.adam_epsilon, "adam_epsilon");
+  agreement.expect_or(0.0, params + "weight_decay", there.weight_decay, here.weight_decay,
+                      "weight_decay");
 }
 
 void compare_scheduler(Agreement& agreement, const DeepspeedScheduler& there,
@@ -84,11 +95,16 @@ void compare_scheduler(Agreement& agreement, const DeepspeedScheduler& there,
                                     "and it is {} here",
                                     there.type, name_of(wanted), name_of(here.lr_scheduler_type)));
   agreement.expect(params + "warmup_min_lr", there.warmup_min_lr, 0.0, "the first rate");
-  agreement.expect(params + "warmup_max_lr", there.warmup_max_lr, here.learning_rate,
-                   "learning_rate");
+  agreement.expect_or(1e-3, params + "warmup_max_lr", there.warmup_max_lr, here.learning_rate,
+                      "learning_rate");
   if (facts.warmup_steps)
-    agreement.expect(params + "warmup_num_steps", there.warmup_num_steps, *facts.warmup_steps,
-                     "the count of warm-up steps");
+    agreement.expect_or<int64_t>(1000, params + "warmup_num_steps", there.warmup_num_steps,
+                                 *facts.warmup_steps, "the count of warm-up steps");
+  agreement.expect_that(
+      there.rises_in_a_line || facts.warmup_steps.value_or(0) == 0,
+      params +
+          "warmup_type is not there, which is log to DeepSpeed, and here the rate rises in a "
+          "straight line: write \"linear\", or leave \"scheduler\" out");
   if (facts.total_steps)
     agreement.expect(params + "total_num_steps", there.total_num_steps, *facts.total_steps,
                      "the count of steps");

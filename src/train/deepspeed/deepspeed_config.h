@@ -50,6 +50,7 @@ struct DeepspeedScheduler {
   std::string type;  // empty: not given
   Setting<double> warmup_min_lr, warmup_max_lr;
   Setting<int64_t> warmup_num_steps, total_num_steps;
+  bool rises_in_a_line = false;  // warmup_type; DeepSpeed's own is the logarithm
   bool operator==(const DeepspeedScheduler&) const = default;
 };
 

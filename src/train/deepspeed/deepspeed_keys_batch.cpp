@@ -128,6 +128,18 @@ Key scheduler_type_key() {
   return key;
 }
 
+Key warmup_type_key() {
+  Key key = refused("scheduler.params.warmup_type",
+                    "the rate rises in a straight line here; write linear, and "
+                    "lr_scheduler_type in the recipe for another shape",
+                    {"linear"});
+  key.read = [refuse = key.read](Config& config, const Given& given) {
+    refuse(config, given);
+    config.scheduler.rises_in_a_line = true;
+  };
+  return key;
+}
+
 void add_scheduler_keys(std::vector<Key>& keys) {
   const std::string section = "scheduler.params.";
   const auto none = at_least<double>(0);
@@ -145,10 +157,7 @@ void add_scheduler_keys(std::vector<Key>& keys) {
   keys.push_back(honoured_or_auto<int64_t>(
       section + "total_num_steps", steps,
       [](Config & c) -> auto& { return c.scheduler.total_num_steps; }));
-  keys.push_back(refused(section + "warmup_type",
-                         "the rate rises in a straight line here; write linear, and "
-                         "lr_scheduler_type in the recipe for another shape",
-                         {"linear"}));
+  keys.push_back(warmup_type_key());
   keys.push_back(refused(section + "last_batch_iteration", "leave it out", {"-1"}));
 }
 

@@ -68,12 +68,34 @@ TEST(DeepspeedAgreement, the_optimizer_and_schedule_of_the_file_are_those_of_the
   const std::string json = R"({"optimizer": {"type": "AdamW", "params":
       {"lr": "auto", "betas": "auto", "eps": "auto", "weight_decay": "auto"}},
       "scheduler": {"type": "WarmupDecayLR", "params": {"warmup_min_lr": 0, "warmup_max_lr": "auto",
-      "warmup_num_steps": 10, "total_num_steps": 100}}})";
+      "warmup_num_steps": 10, "total_num_steps": 100, "warmup_type": "linear"}}})";
   EXPECT_EQ(difference_of(json, ""), "");
   expect_words(difference_of(json, "optim: sgd\nlr_scheduler_type: cosine"),
                {"optimizer.type", "optim is sgd", "lr_scheduler_type: linear", "cosine"});
   expect_words(difference_of(json, "", {2, 200, 20}),
                {"warmup_num_steps is 10", "20 here", "total_num_steps is 100", "200 here"});
+}
+
+// What a file leaves out is DeepSpeed's own, and not the recipe's.
+TEST(DeepspeedAgreement, a_section_without_a_value_means_deepspeeds_own) {
+  const std::string rise = R"({"scheduler": {"type": "WarmupDecayLR", "params": {
+      "warmup_max_lr": "auto", "warmup_num_steps": "auto", "total_num_steps": "auto"}}})";
+  expect_words(difference_of(rise, ""), {"warmup_type is not there", "log", "\"linear\""});
+  EXPECT_EQ(difference_of(rise, "", {2, 100, 0}), "");
+
+  const std::string bare =
+      R"({"scheduler": {"type": "WarmupLR", "params": {"warmup_type": "linear"}},
+          "optimizer": {"type": "AdamW", "params": {}}})";
+  const std::string same = "lr_scheduler_type: constant_with_warmup\nlearning_rate: 0.001\n";
+  EXPECT_EQ(difference_of(bare, same, {2, 2000, 1000}), "");
+  expect_words(difference_of(bare, same, {2, 2000, 10}), {"warmup_num_steps is not there", "1000"});
+  expect_words(difference_of(bare,
+                             "lr_scheduler_type: constant_with_warmup\nlearning_rate: 0.01\n"
+                             "weight_decay: 0.1\nadam_beta2: 0.95\nadam_epsilon: 1.0e-6",
+                             {2, 2000, 1000}),
+               {"warmup_max_lr is not there, which is 0.001", "optimizer.params.lr is not there",
+                "weight_decay is not there, which is 0 ", "betas are 0.9 and 0.999",
+                "eps is not there, which is 1e-08"});
 }
 
 }  // namespace

@@ -99,6 +99,9 @@ TEST(Deepspeed, what_is_left_out_is_deepspeeds_default) {
   EXPECT_EQ(third.sharding.persistence_threshold, 100'000);
   EXPECT_FALSE(with_zero(R"("stage": 2)").sharding.overlap);
   EXPECT_EQ(with_json("{}").sharding.stage, 0);
+  EXPECT_TRUE(has_note(with_json("{}"), "gradient_clipping"));
+  EXPECT_FALSE(has_note(with_json("{}", "max_grad_norm: 0"), "gradient_clipping"));
+  EXPECT_FALSE(has_note(with_json(R"({"gradient_clipping": "auto"})"), "gradient_clipping"));
 }
 
 TEST(Deepspeed, keys_of_cairns_own_win_over_the_file) {
