@@ -98,6 +98,13 @@ const std::vector<int64_t>& Sampler::order_of(int64_t epoch) const {
   return order_;
 }
 
+double Sampler::epochs_after(int64_t steps) const {
+  const int64_t batches =
+      std::min(steps % steps_per_epoch_ * options_.accumulation, batches_per_epoch_);
+  return static_cast<double>(epoch_of(steps)) +
+         static_cast<double>(batches) / static_cast<double>(batches_per_epoch_);
+}
+
 SampledStep Sampler::step(int64_t index, int64_t rank) const {
   CAIRN_CHECK(index >= 0 && index < steps_, "[sampler] wanted a step below {}, got {}", steps_,
               index);

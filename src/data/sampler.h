@@ -45,6 +45,9 @@ class Sampler {
   // the epoch it was asked for last, so it is not for several threads at once.
   SampledStep step(int64_t index, int64_t rank = 0) const;
   int64_t epoch_of(int64_t step) const { return step / steps_per_epoch_; }
+  // Epochs done after so many steps, as transformers counts them: in micro-batches, of which the
+  // last step of an epoch may have fewer.
+  double epochs_after(int64_t steps) const;
 
   // The largest of each extent over every micro-batch of the run, on all ranks. Where the run
   // visits more rows than can be walked, what no micro-batch of these rows can exceed.

@@ -73,7 +73,8 @@ class Run {
         observer_(observer),
         pages_(open_pages(prepared)),
         trainer_(backend, arena, prepared.spec, pages_.get(), ranks),
-        checkpoints_(prepared) {}
+        checkpoints_(prepared, [this](const std::string& remark) { observer_.on_remark(remark); }) {
+  }
 
   RunSummary run() {
     try {
@@ -126,6 +127,9 @@ class Run {
     if (!remark.empty()) observer_.on_remark(remark);
     state_ = point->state;
     state_.identity = identify(prepared_);
+    for (const std::string& changed : remarks_of_changes(
+             point->state.identity.planned, state_.identity.planned, point->state.step))
+      observer_.on_remark(changed);
     seconds_before_ = state_.seconds;
   }
 
@@ -139,8 +143,7 @@ class Run {
     StepRecord record;
     record.step = index + 1;
     record.total_steps = sampler_.steps();
-    record.epoch =
-        static_cast<double>(record.step) / static_cast<double>(sampler_.steps_per_epoch());
+    record.epoch = sampler_.epochs_after(record.step);
     record.learning_rate = prepared_.schedule.learning_rate(index);
     try {
       record.outcome = trainer_.step(batches, record.learning_rate);

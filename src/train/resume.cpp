@@ -90,11 +90,9 @@ std::vector<std::string> remarks_of_resuming(const ResumePoint& point, const Run
   std::vector<std::string> remarks = {
       fmt::format("going on from {}{}", point.folder,
                   asked ? "" : ": output_dir holds it, and overwrite_output_dir is not set")};
-  for (const std::string& difference :
-       list_differences(point.state.identity.changeable, here.changeable))
-    remarks.push_back(
-        fmt::format("changed since the checkpoint: {}; the new value holds from step {} on",
-                    difference, point.state.step + 1));
+  for (std::string& remark :
+       remarks_of_changes(point.state.identity.changeable, here.changeable, point.state.step))
+    remarks.push_back(std::move(remark));
   if (std::to_string(point.state.step) == here.changeable.at("the number of steps"))
     remarks.push_back(
         "the checkpoint is at the last step: nothing is left to train; raise num_train_epochs or "
@@ -103,6 +101,15 @@ std::vector<std::string> remarks_of_resuming(const ResumePoint& point, const Run
 }
 
 }  // namespace
+
+std::vector<std::string> remarks_of_changes(const RunIdentity::Values& there,
+                                            const RunIdentity::Values& here, int64_t step) {
+  std::vector<std::string> remarks = list_differences(there, here);
+  for (std::string& remark : remarks)
+    remark = fmt::format("changed since the checkpoint: {}; the new value holds from step {} on",
+                         remark, step + 1);
+  return remarks;
+}
 
 void choose_resume_point(PreparedRun& run) {
   const OutputRecipe& output = run.recipe.output;

@@ -23,4 +23,8 @@ struct ResumePoint {
 // file, and the checkpoint before it if that is whole. The caller holds the folder.
 void choose_resume_point(PreparedRun& run);
 
+// "changed since the checkpoint: ...", one for each value that changed; the new one holds after it.
+std::vector<std::string> remarks_of_changes(const RunIdentity::Values& there,
+                                            const RunIdentity::Values& here, int64_t step);
+
 }  // namespace cairn

@@ -26,6 +26,8 @@ constexpr const char* kChangeableKeys[] = {
     "learning_rate", "lr_scheduler_type", "weight_decay",           "adam_beta1",
     "adam_beta2",    "adam_epsilon",      "max_grad_norm",          "bf16",
     "flash_attn",    "upcast_layernorm",  "max_grad_norm_per_unit", "optimizer_in_backward"};
+// Keys that the plan may choose, and that order sums.
+constexpr const char* kPlannedKeys[] = {"loss_chunk", "mlp_tile"};
 
 std::string value_of(const Recipe& recipe, const char* name) {
   const RecipeKey* key = find_recipe_key(name);
@@ -117,6 +119,7 @@ RunIdentity identify(const PreparedRun& run) {
   identity.fixed["per_device_train_batch_size times ranks"] =
       std::to_string(run.recipe.train.per_device_train_batch_size * run.spec.world.size);
   for (const char* key : kChangeableKeys) identity.changeable[key] = value_of(run.recipe, key);
+  for (const char* key : kPlannedKeys) identity.planned[key] = value_of(run.recipe, key);
   if (run.spec.model.lora) {
     add_lora(*run.spec.model.lora, identity);
     // A full fine-tune has its own in the checkpoint.

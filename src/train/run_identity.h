@@ -15,6 +15,7 @@ struct RunIdentity {
   using Values = std::map<std::string, std::string>;
   Values fixed;       // states would mean nothing under another value: a difference is refused
   Values changeable;  // may change between two steps: a difference is said
+  Values planned;     // the same, but known only once the run is planned
 };
 
 RunIdentity identify(const PreparedRun& run);

@@ -18,6 +18,7 @@ void write_trainer_state(const std::string& folder, const TrainerState& state) {
       {"last_losses", state.last_losses},
       {"fixed", state.identity.fixed},
       {"changeable", state.identity.changeable},
+      {"planned", state.identity.planned},
   };
   if (state.eval_loss) json["eval_loss"] = *state.eval_loss;
   write_json(folder + "/" + kTrainerState, json);
@@ -39,6 +40,7 @@ TrainerState read_trainer_state(const std::string& folder) {
     json.at("last_losses").get_to(state.last_losses);
     json.at("fixed").get_to(state.identity.fixed);
     json.at("changeable").get_to(state.identity.changeable);
+    state.identity.planned = json.value("planned", RunIdentity::Values());
     if (const auto loss = json.find("eval_loss"); loss != json.end() && loss->is_number())
       state.eval_loss = loss->get<double>();
   } catch (const nlohmann::json::exception& error) {

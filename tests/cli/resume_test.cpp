@@ -102,6 +102,15 @@ TEST_F(Resuming, overwriting_starts_anew_and_old_checkpoints_go_once_there_is_a_
   EXPECT_EQ(checkpoints(), before) << "a run without checkpoints replaces none";
 }
 
+TEST_F(Resuming, from_an_earlier_checkpoint_leaves_nothing_of_the_branch_it_left) {
+  expect_ran(cairn("train recipe.yaml save_steps=2"));
+  const std::string earlier = "train recipe.yaml save_steps=3 overwrite_output_dir=false ";
+  expect_ran(cairn(earlier + "resume_from_checkpoint=out/checkpoint-4 max_steps=7"),
+             "out/checkpoint-8 is past the step that this run goes on from");
+  EXPECT_EQ(checkpoints(), (Names{"checkpoint-2", "checkpoint-4", "checkpoint-6", "checkpoint-7"}));
+  expect_ran(cairn(earlier), "going on from out/checkpoint-7");
+}
+
 TEST_F(Resuming, from_true_without_a_checkpoint_is_refused) {
   expect_refused("train recipe.yaml resume_from_checkpoint=true", 2, "holds no checkpoint");
   expect_refused("train recipe.yaml resume_from_checkpoint=nowhere", 2, "nowhere");
@@ -209,6 +218,10 @@ TEST_F(Resuming, says_what_may_change_and_has_changed) {
       cairn("train recipe.yaml resume_from_checkpoint=true learning_rate=1e-3 optim=adamw_8bit");
   expect_ran(outcome,
              "learning_rate is 0.01 there and 0.001 here; the new value holds from step 5 on");
+  cut_back_to("checkpoint-4");
+  // A sum in other parts is another number in the last bit.
+  expect_ran(cairn("train recipe.yaml resume_from_checkpoint=true loss_chunk=16 mlp_tile=16"),
+             "mlp_tile is auto there and 16 here");
   cut_back_to("checkpoint-10");
 }
 

@@ -61,6 +61,14 @@ TEST(Sampler, a_partial_batch_and_a_partial_accumulation_still_count) {
   EXPECT_EQ(sampler.step(1), (SampledStep{{8, 9}, {10}}));
 }
 
+TEST(Sampler, epochs_are_counted_in_micro_batches_as_transformers_does) {
+  // 12 micro-batches, 5 a step: the last step of an epoch has two.
+  const Sampler sampler(single_rows(12), {.batch_size = 1, .accumulation = 5, .epochs = 2});
+  const double expected[] = {0, 5.0 / 12, 10.0 / 12, 1, 1 + 5.0 / 12, 1 + 10.0 / 12, 2};
+  for (int64_t step = 0; step <= 6; ++step)
+    EXPECT_DOUBLE_EQ(sampler.epochs_after(step), expected[step]) << step;
+}
+
 TEST(Sampler, fractions_of_an_epoch_round_up_and_max_steps_overrides) {
   EXPECT_EQ(Sampler(single_rows(10), {.batch_size = 3, .epochs = 0.3}).steps(), 2);
   EXPECT_EQ(Sampler(single_rows(10), {.batch_size = 3, .epochs = 1.5}).steps(), 6);
