@@ -49,7 +49,8 @@ struct TrainReport {
   std::vector<std::string> remarks;  // what the user should know, one sentence each
 };
 
-// Throws Error; one of kind does_not_fit before anything is loaded.
+// Whatever do_train says. The program's reports (trainer_log.jsonl, ledger.json, the loss curve)
+// are the caller's to write. Throws Error; one of kind does_not_fit before anything is loaded.
 TrainReport train(const RunRecipe& recipe, const TrainCallbacks& callbacks = {});
 
 }  // namespace cairn

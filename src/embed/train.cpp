@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <exception>
+
 #include "backend/registry.h"
 #include "base/bytes.h"
 #include "base/error.h"
@@ -22,14 +24,36 @@ class Watcher : public TrainObserver {
   void on_loaded(const std::vector<std::string>&) override {}
   void on_step(const StepRecord& record) override {
     if (!callbacks_.on_step) return;
-    callbacks_.on_step({record.step, record.total_steps, record.epoch, record.outcome.loss,
-                        record.outcome.gradient_norm, record.learning_rate, record.seconds,
-                        record.bytes_in_use, record.eval_loss});
+    call([&] {
+      callbacks_.on_step({record.step, record.total_steps, record.epoch, record.outcome.loss,
+                          record.outcome.gradient_norm, record.learning_rate, record.seconds,
+                          record.bytes_in_use, record.eval_loss});
+    });
   }
-  bool wants_stop() override { return callbacks_.wants_stop && callbacks_.wants_stop(); }
+  void on_remark(const std::string& remark) override { remarks_.push_back(remark); }
+  bool wants_stop() override {
+    bool stop = false;
+    if (callbacks_.wants_stop) call([&] { stop = callbacks_.wants_stop(); });
+    return stop;
+  }
+
+  const std::vector<std::string>& remarks() const { return remarks_; }
+  // What a callback threw is its caller's, whatever its type: it is no error of Cairn.
+  const std::exception_ptr& thrown() const { return thrown_; }
 
  private:
+  void call(const std::function<void()>& callback) {
+    try {
+      callback();
+    } catch (...) {
+      thrown_ = std::current_exception();
+      throw;
+    }
+  }
+
   const TrainCallbacks& callbacks_;
+  std::vector<std::string> remarks_;
+  std::exception_ptr thrown_;
 };
 
 Plan plan_within_budget(const PreparedRun& run, const Backend& backend) {
@@ -49,7 +73,7 @@ Plan plan_within_budget(const PreparedRun& run, const Backend& backend) {
   return plan;
 }
 
-TrainReport train_within_budget(const Recipe& recipe, const TrainCallbacks& callbacks) {
+TrainReport train_within_budget(const Recipe& recipe, Watcher& watcher) {
   PreparedRun run = prepare_run(recipe);
   const std::unique_ptr<FolderLock> lock = open_output_folder(run, {});
   const std::unique_ptr<Backend> backend =
@@ -61,7 +85,6 @@ TrainReport train_within_budget(const Recipe& recipe, const TrainCallbacks& call
 
   Ledger ledger;
   ledger.set_budget(Place::device, plan.budget_bytes - plan.runtime_bytes);
-  Watcher watcher(callbacks);
   RunSummary summary;
   {
     Arena arena(backend->device(), ledger, plan.rehearsal.layout);
@@ -86,6 +109,7 @@ TrainReport train_within_budget(const Recipe& recipe, const TrainCallbacks& call
   if (run.resume)
     report.remarks.insert(report.remarks.end(), run.resume->remarks.begin(),
                           run.resume->remarks.end());
+  report.remarks.insert(report.remarks.end(), watcher.remarks().begin(), watcher.remarks().end());
   return report;
 }
 
@@ -93,7 +117,13 @@ TrainReport train_within_budget(const Recipe& recipe, const TrainCallbacks& call
 
 TrainReport train(const RunRecipe& recipe, const TrainCallbacks& callbacks) {
   TrainReport report;
-  with_public_errors([&] { report = train_within_budget(recipe.data().recipe(), callbacks); });
+  Watcher watcher(callbacks);
+  try {
+    with_public_errors([&] { report = train_within_budget(recipe.data().recipe(), watcher); });
+  } catch (...) {
+    if (watcher.thrown()) std::rethrow_exception(watcher.thrown());
+    throw;
+  }
   return report;
 }
 

@@ -44,6 +44,12 @@ class Embedding : public Program {
   }
 };
 
+// A minor version may change the public structs, which programs hold by value.
+TEST_F(Embedding, the_name_that_programs_link_has_the_minor_version) {
+  const Outcome needed = run_command(folder_.string(), "readelf -d outside/embedding");
+  EXPECT_NE(needed.output.find("[libcairn.so.0.1]"), std::string::npos) << needed.output;
+}
+
 TEST_F(Embedding, an_outside_project_plans_trains_and_reads_the_ledger) {
   // Nothing of Cairn's own rooms, nor of what it leans on, is among the headers.
   for (const auto& entry : fs::directory_iterator(folder_ / "installed/include"))
@@ -69,6 +75,12 @@ TEST_F(Embedding, an_outside_project_plans_trains_and_reads_the_ledger) {
   EXPECT_EQ(lines["stopped"], 1);
   EXPECT_EQ(lines["steps_reported"], 3);
   EXPECT_TRUE(exists("out/checkpoint-3/checkpoint.json"));
+
+  // What a callback throws comes out as it went in.
+  const Outcome thrown = embedding("recipe.yaml -1");
+  EXPECT_EQ(thrown.exit_code, 4) << thrown.output;
+  EXPECT_NE(thrown.output.find("thrown filesystem error: the caller's own"), std::string::npos)
+      << thrown.output;
 
   const Outcome refused = embedding("missing.yaml");
   EXPECT_EQ(refused.exit_code, 3);

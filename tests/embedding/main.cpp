@@ -1,9 +1,10 @@
 // embedding RECIPE [STOP_AFTER]: plans the recipe, trains it, stops after so many steps if told to,
-// and prints what it saw as "name value" lines.
+// and prints what it saw as "name value" lines. A STOP_AFTER below 0 throws from the callback.
 #include <cairn/cairn.h>
 
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <string>
 
 namespace {
@@ -22,6 +23,8 @@ void run(const std::string& path, int64_t stop_after) {
   callbacks.on_step = [&](const cairn::TrainProgress& progress) {
     steps = progress.step;
     last_loss = progress.loss;
+    if (stop_after < 0)
+      throw std::filesystem::filesystem_error("the caller's own", std::error_code());
   };
   callbacks.wants_stop = [&] { return stop_after > 0 && steps >= stop_after; };
   const cairn::TrainReport report = cairn::train(recipe, callbacks);
@@ -43,6 +46,9 @@ int main(int argc, char** argv) {
   } catch (const cairn::Error& error) {
     std::printf("error %d %s\n", static_cast<int>(error.kind()), error.what());
     return 3;
+  } catch (const std::filesystem::filesystem_error& error) {
+    std::printf("thrown %s\n", error.what());
+    return 4;
   }
   return 0;
 }
