@@ -12,7 +12,7 @@ namespace cairn {
 namespace {
 
 // "Name:   123 kB" of a /proc file, in bytes.
-int64_t read_kilobytes(const char* file, const std::string& name) {
+int64_t read_kilobytes(const std::string& file, const std::string& name) {
   std::ifstream in(file);
   for (std::string line; std::getline(in, line);)
     if (line.starts_with(name + ":")) return std::stoll(line.substr(name.size() + 1)) * 1024;
@@ -38,24 +38,38 @@ int64_t read_stat(const std::string& file, const std::string& name) {
   return 0;
 }
 
-// The names of limit and usage differ between the two versions of control groups.
+// The names of limits and usage differ between the two versions of control groups. Above the softer
+// limit a process is not killed, but hardly goes on: it is no room either.
 struct CgroupVersion {
   const char* limit;
+  const char* softer_limit;
   const char* usage;
   const char* droppable;
 };
-constexpr CgroupVersion kVersion2 = {"/memory.max", "/memory.current", "inactive_file"};
-constexpr CgroupVersion kVersion1 = {"/memory.limit_in_bytes", "/memory.usage_in_bytes",
+constexpr CgroupVersion kVersion2 = {"/memory.max", "/memory.high", "/memory.current",
+                                     "inactive_file"};
+// The soft limit of version 1 holds nobody back while the machine has memory.
+constexpr CgroupVersion kVersion1 = {"/memory.limit_in_bytes", "", "/memory.usage_in_bytes",
                                      "total_inactive_file"};
+
+// Version 1 writes "no limit" as a number near 2^63.
+constexpr int64_t kNoLimit = int64_t{1} << 60;
+
+std::optional<int64_t> read_limit(const std::string& folder, const CgroupVersion& version) {
+  const int64_t hard = read_number(folder + version.limit).value_or(kNoLimit);
+  const int64_t soft = *version.softer_limit
+                           ? read_number(folder + version.softer_limit).value_or(kNoLimit)
+                           : kNoLimit;
+  const int64_t limit = std::min(hard, soft);
+  return limit < kNoLimit ? std::optional(limit) : std::nullopt;
+}
 
 // Walks from the group of this process to the root and keeps what leaves least room.
 void read_cgroups(const std::string& mount, std::string group, const CgroupVersion& version,
                   MachineMemory& memory) {
   while (true) {
     const std::string folder = mount + (group == "/" ? "" : group);
-    const auto limit = read_number(folder + version.limit);
-    // Version 1 writes "no limit" as a number near 2^63.
-    if (limit && *limit < (int64_t{1} << 60)) {
+    if (const auto limit = read_limit(folder, version)) {
       const int64_t used = read_number(folder + version.usage).value_or(0) -
                            read_stat(folder + "/memory.stat", version.droppable);
       if (!memory.cgroup_limit_bytes ||
@@ -71,10 +85,10 @@ void read_cgroups(const std::string& mount, std::string group, const CgroupVersi
 
 }  // namespace
 
-MachineMemory read_machine_memory() {
+MachineMemory read_machine_memory(const std::string& root) {
   MachineMemory memory;
-  memory.available_bytes = read_kilobytes("/proc/meminfo", "MemAvailable");
-  std::ifstream groups("/proc/self/cgroup");  // lines of "id:controllers:path"
+  memory.available_bytes = read_kilobytes(root + "/proc/meminfo", "MemAvailable");
+  std::ifstream groups(root + "/proc/self/cgroup");  // lines of "id:controllers:path"
   for (std::string line; std::getline(groups, line);) {
     std::istringstream parts(line);
     std::string id, controllers, path;
@@ -82,9 +96,9 @@ MachineMemory read_machine_memory() {
     std::getline(parts, controllers, ':');
     std::getline(parts, path);
     if (controllers.empty())
-      read_cgroups("/sys/fs/cgroup", path, kVersion2, memory);
+      read_cgroups(root + "/sys/fs/cgroup", path, kVersion2, memory);
     else if (("," + controllers + ",").find(",memory,") != std::string::npos)
-      read_cgroups("/sys/fs/cgroup/memory", path, kVersion1, memory);
+      read_cgroups(root + "/sys/fs/cgroup/memory", path, kVersion1, memory);
   }
   return memory;
 }

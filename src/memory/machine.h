@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 namespace cairn {
 
@@ -12,7 +13,8 @@ struct MachineMemory {
   std::optional<int64_t> cgroup_limit_bytes;  // the tightest limit above this process
   int64_t cgroup_used_bytes = 0;              // of that group, caches that can be dropped left out
 };
-MachineMemory read_machine_memory();
+// `root`: the folder that holds /proc and /sys.
+MachineMemory read_machine_memory(const std::string& root = "");
 
 // The most this process may hold in all: what it holds now, plus the least of what the machine and
 // its control group still have to give.
