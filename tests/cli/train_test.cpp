@@ -39,6 +39,46 @@ TEST_F(Program, trains_an_adapter_and_measures_what_it_predicted) {
   EXPECT_EQ(logits.require("logits").shape, (Shape{tokens, kVocab}));
 }
 
+// Steps at a rate of zero on the same rows: two sums of one loss, and what of them is logged.
+TEST_F(Program, logs_the_mean_loss_over_tokens_of_steps_and_of_the_validation_rows) {
+  nlohmann::json rows = nlohmann::json::array();
+  for (const size_t length : {1u, 40u, 3u, 90u, 2u})
+    rows.push_back({{"instruction", "say"}, {"output", std::string(length, 'a')}});
+  write_file(folder_ / "five.json", rows.dump());
+  const auto lines_of_run = [&](const std::string& arguments) {
+    const Outcome outcome =
+        cairn("train recipe.yaml val_size=0 learning_rate=0 bf16=false " + arguments);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.output;
+    std::vector<nlohmann::json> lines;
+    std::ifstream log(folder_ / "out/trainer_log.jsonl");
+    for (std::string line; std::getline(log, line);) lines.push_back(nlohmann::json::parse(line));
+    return lines;
+  };
+  const auto all =
+      lines_of_run("dataset=five.json per_device_train_batch_size=5 max_steps=1 logging_steps=1");
+  ASSERT_EQ(all.size(), 1u);
+  const auto loss = all[0].at("loss").get<double>();
+  EXPECT_GT(loss, 1);
+  // Batches of any size: every token counts once.
+  for (const std::string batch : {"1", "2", "5"}) {
+    const auto lines = lines_of_run(
+        "eval_dataset=five.json max_steps=1 logging_steps=1 eval_strategy=steps eval_steps=1 "
+        "per_device_eval_batch_size=" +
+        batch);
+    ASSERT_EQ(lines.size(), 2u);
+    EXPECT_NEAR(lines[1].at("eval_loss").get<double>() / loss, 1, 1e-5) << batch;
+  }
+  const std::string one_row_a_step =
+      "dataset=five.json per_device_train_batch_size=1 max_steps=2 disable_shuffling=true ";
+  const auto single = lines_of_run(one_row_a_step + "logging_steps=1");
+  const auto both = lines_of_run(one_row_a_step + "logging_steps=2");
+  ASSERT_EQ(single.size(), 2u);
+  ASSERT_EQ(both.size(), 1u);
+  const double mean = (single[0].at("loss").get<double>() + single[1].at("loss").get<double>()) / 2;
+  EXPECT_NE(single[0].at("loss"), single[1].at("loss"));
+  EXPECT_NEAR(both[0].at("loss").get<double>(), mean, 1e-6);
+}
+
 // What is saved describes what was trained: its type, and positions that were stretched.
 TEST_F(Program, saves_a_full_fine_tune_with_its_type_and_its_positions) {
   ASSERT_EQ(cairn("train recipe.yaml finetuning_type=full max_steps=1 bf16=false "
