@@ -16,6 +16,7 @@
 #include "files/model_files.h"
 #include "recipe_arguments.h"
 #include "streams.h"
+#include "train/chosen_template.h"
 #include "train/prepare.h"
 
 namespace cairn::program {
@@ -97,10 +98,8 @@ int print_row(const Options& options) {
   std::vector<std::string> remarks;
   const ChatTemplate chat_template = template_of(recipe, files, remarks);
   const TokenizedData data = prepare_data(recipe, chat_template, tokenizer, files);
-  const std::vector<std::string> missing = chat_template.missing_markers(tokenizer);
-  if (!missing.empty())
-    remarks.push_back(fmt::format("the tokenizer has no single token for {} of template '{}'",
-                                  fmt::join(missing, " "), chat_template.name()));
+  if (auto missing = missing_markers_remark(chat_template, tokenizer))
+    remarks.push_back(std::move(*missing));
   print_remarks(remarks);
   tell_counts(data);
   if (options.row < 0 || options.row >= data.train.size())

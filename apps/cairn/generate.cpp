@@ -18,7 +18,10 @@
 #include "plan/rehearse.h"
 #include "recipe_arguments.h"
 #include "report/accounts.h"
+#include "run_reporter.h"
 #include "streams.h"
+#include "train/chosen_template.h"
+#include "train/prepare.h"
 #include "train/run_remarks.h"
 
 namespace cairn::program {
@@ -27,13 +30,50 @@ namespace {
 namespace fs = std::filesystem;
 
 struct Options {
-  std::string model, adapter, prompt, system, chat_template = "chatml", device = "auto";
+  std::string model, adapter, prompt, system, chat_template, device = "auto";
   int64_t max_new_tokens = 128, top_k = 0, seed = 42;
   int threads = 0;
   double temperature = 0, top_p = 1;
   bool ledger = false, json = false, f32 = false;
   std::string logits;
 };
+
+// How a prompt is written: as the run did that wrote the adapter or model, else as the tokenizer's
+// own template says.
+struct PromptWords {
+  ChatTemplate chat_template;
+  TemplateOptions words;
+};
+
+// The recipe of the run that wrote this folder, or a checkpoint in that run's; "" if there is none.
+std::string find_recipe_of_run(const std::string& folder) {
+  std::error_code ignored;  // what cannot be looked at is refused where it is opened
+  const fs::path whole = fs::weakly_canonical(folder, ignored);
+  if (!fs::is_directory(whole, ignored)) return "";
+  for (const fs::path& place : {whole, whole.parent_path()})
+    if (fs::is_regular_file(place / kResolvedRecipe, ignored))
+      return (place / kResolvedRecipe).string();
+  return "";
+}
+
+PromptWords choose_words(const Options& options, const ModelFiles& files,
+                         std::vector<std::string>& remarks) {
+  Recipe recipe;
+  const std::string path =
+      find_recipe_of_run(options.adapter.empty() ? options.model : options.adapter);
+  try {
+    if (!path.empty()) recipe = read_recipe(path);
+  } catch (const UserError& error) {
+    remarks.push_back(fmt::format("the recipe of the run is not used: {}", error.what()));
+  }
+  if (!options.chat_template.empty())
+    recipe.data.template_name = options.chat_template;
+  else if (!recipe.data.template_name.empty())
+    remarks.push_back(fmt::format("template is not given: \"{}\" is what {} trained with",
+                                  recipe.data.template_name, path));
+  return {template_of(recipe, {files.tokenizer, files.tokenizer_config}, remarks),
+          encode_options_of(recipe).words};
+}
 
 Conversation conversation_of(const Options& options) {
   Conversation conversation;
@@ -126,9 +166,13 @@ int run_generate(const Options& options) {
   if (files.tokenizer.is_null())
     throw UserError(fmt::format("{} has no tokenizer.json; a prompt needs one", files.path));
   const Tokenizer tokenizer = Tokenizer::from_json(files.tokenizer, files.tokenizer_config);
-  const ChatTemplate chat_template = ChatTemplate::named(options.chat_template);
+  std::vector<std::string> remarks;
+  const auto [chat_template, words] = choose_words(options, files, remarks);
+  if (auto missing = missing_markers_remark(chat_template, tokenizer))
+    remarks.push_back(std::move(*missing));
+  print_remarks(remarks);
   const std::vector<int32_t> prompt =
-      chat_template.encode_prompt(conversation_of(options), tokenizer);
+      chat_template.encode_prompt(conversation_of(options), tokenizer, words);
   if (prompt.empty()) throw UserError("the prompt is empty; give --prompt \"...\"");
 
   const GeneratorSpec spec = make_spec(options, files, prompt.size());
@@ -163,6 +207,7 @@ int run_generate(const Options& options) {
   const std::string text = tokenizer.decode(answer, true);
   if (options.json)
     fmt::print("{}\n", nlohmann::ordered_json{{"text", text},
+                                              {"template", chat_template.name()},
                                               {"prompt_tokens", prompt.size()},
                                               {"new_tokens", answer.size()},
                                               {"ledger", to_json(ledger.snapshot())}}
@@ -181,7 +226,9 @@ Command add_generate(CLI::App& app) {
   app.add_option("--adapter", options->adapter, "a folder that a LoRA run wrote");
   app.add_option("--prompt", options->prompt, "what to answer")->required();
   app.add_option("--system", options->system, "the system text");
-  app.add_option("--template", options->chat_template, "the chat template");
+  app.add_option("--template", options->chat_template,
+                 "the chat template; else the one that the adapter or model was trained with, else "
+                 "the nearest to the tokenizer's own");
   app.add_option("--max-new-tokens", options->max_new_tokens, "tokens of the answer at most");
   app.add_option("--temperature", options->temperature, "0: greedy");
   app.add_option("--top-p", options->top_p, "draw from the likeliest tokens of this probability");

@@ -8,6 +8,7 @@
 #include "model/load_quantised.h"
 #include "model/loading.h"
 #include "train/attention_choice.h"
+#include "train/chosen_template.h"
 #include "train/deepspeed/deepspeed_recipe.h"
 #include "train/run_remarks.h"
 

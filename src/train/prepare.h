@@ -38,10 +38,6 @@ PreparedRun prepare_run(const Recipe& recipe, World world = {});
 // should know of them. Throws UserError or DamagedFile.
 TokenizedData prepare_data(const Recipe& recipe, const ChatTemplate& chat_template,
                            const Tokenizer& tokenizer, const TokenizerFiles& files);
-// The template that the recipe names, else the one that is nearest to the tokenizer's own; a remark
-// says so.
-ChatTemplate template_of(const Recipe& recipe, const TokenizerFiles& files,
-                         std::vector<std::string>& remarks);
 // What the recipe says of how rows become tokens.
 EncodeOptions encode_options_of(const Recipe& recipe);
 

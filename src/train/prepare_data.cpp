@@ -35,21 +35,6 @@ std::string key_of(TokenizerFiles files) {
   return ContentHash().add(files.tokenizer.dump()).add(files.tokenizer_config.dump()).hex();
 }
 
-// A template whose markers the tokenizer's own chat template has.
-std::string nearest_template(const TokenizerFiles& files) {
-  const auto own = files.tokenizer_config.is_object() ? files.tokenizer_config.find("chat_template")
-                                                      : files.tokenizer_config.end();
-  if (own == files.tokenizer_config.end() || !own->is_string()) return "";
-  const auto& text = own->get_ref<const std::string&>();
-  constexpr std::pair<const char*, const char*> kMarks[] = {
-      {"<|start_header_id|>", "llama3"},    {"<start_of_turn>", "gemma"},
-      {"<tool_response>", "qwen3_nothink"}, {"<|im_sep|>", "phi4"},
-      {"<|im_start|>", "chatml"},           {"[INST]", "mistral"}};
-  for (const auto& [mark, name] : kMarks)
-    if (text.find(mark) != text.npos) return name;
-  return "";
-}
-
 }  // namespace
 
 EncodeOptions encode_options_of(const Recipe& recipe) {
@@ -63,21 +48,6 @@ EncodeOptions encode_options_of(const Recipe& recipe) {
   options.words.preserve_thinking = data.preserve_thinking;
   options.words.tool_format = data.tool_format;
   return options;
-}
-
-ChatTemplate template_of(const Recipe& recipe, const TokenizerFiles& files,
-                         std::vector<std::string>& remarks) {
-  if (!recipe.data.template_name.empty()) return ChatTemplate::named(recipe.data.template_name);
-  if (recipe.method.stage == Stage::pt) return ChatTemplate::named("empty");
-  const std::string nearest = nearest_template(files);
-  remarks.push_back(
-      nearest.empty()
-          ? "template is not given and the tokenizer has no chat template that is known: \"empty\" "
-            "puts nothing between prompt and answer"
-          : fmt::format("template is not given: \"{}\" is the nearest to the tokenizer's own chat "
-                        "template",
-                        nearest));
-  return ChatTemplate::named(nearest.empty() ? "empty" : nearest);
 }
 
 TokenizedData prepare_data(const Recipe& recipe, const ChatTemplate& chat_template,

@@ -2,9 +2,11 @@
 #include "train/run_remarks.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <nlohmann/json.hpp>
+#include <utility>
+
+#include "train/chosen_template.h"
 
 namespace cairn {
 namespace {
@@ -102,10 +104,8 @@ std::vector<std::string> remarks_of(const PreparedRun& run, const ChatTemplate& 
     remarks.push_back(stretched_base_remark(run));
   if (run.recipe.data.packing && run.recipe.method.stage == Stage::sft)
     remarks.push_back(packing_remark(run));
-  const std::vector<std::string> missing = chat_template.missing_markers(tokenizer);
-  if (!missing.empty())
-    remarks.push_back(fmt::format("the tokenizer has no single token for {} of template '{}'",
-                                  fmt::join(missing, " "), chat_template.name()));
+  if (auto missing = missing_markers_remark(chat_template, tokenizer))
+    remarks.push_back(std::move(*missing));
   return remarks;
 }
 
