@@ -61,7 +61,7 @@ ExampleSet join_documents(const ExampleSet& documents, const BlockOptions& optio
 }
 
 std::optional<int32_t> ignored_id(const ChatTemplate& chat_template, const Tokenizer& tokenizer) {
-  return tokenizer.named_pad() ? tokenizer.named_pad() : chat_template.end_of_text(tokenizer);
+  return tokenizer.names_pad() ? tokenizer.pad() : chat_template.end_of_text(tokenizer);
 }
 
 Example encode_document(std::string_view text, const ChatTemplate& chat_template,

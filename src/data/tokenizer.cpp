@@ -30,6 +30,7 @@ struct Tokenizer::Parts {
   void fill_token_texts();
   std::optional<int32_t> id_of(std::string_view token) const;
   std::optional<int32_t> special_from(const json& config, const char* key) const;
+  void read_pad(const json& config);
   // `begins`: nothing stands before this text.
   void encode_text(std::string_view text, bool begins, std::vector<int32_t>& ids) const;
 
@@ -49,7 +50,8 @@ struct Tokenizer::Parts {
   std::vector<AddedToken> added;
   size_t added_bytes = 0;        // of all that the matchers look for
   std::vector<TokenText> texts;  // [vocab_size]
-  std::optional<int32_t> bos, eos, named_pad;
+  std::optional<int32_t> bos, eos, pad;
+  bool names_pad = false;
   bool adds_bos = false;
 };
 
@@ -100,6 +102,14 @@ AddedToken added_token_from(const json& entry, int32_t id, std::string_view wher
   token.special = bool_field(entry, "special", false, where);
   token.normalized = bool_field(entry, "normalized", !token.special, where);
   return token;
+}
+
+// A special token as tokenizer_config.json spells it: its text, or an object that holds it.
+std::optional<std::string> special_name(const json& config, const char* key) {
+  const json& value = field_of(config, key, "tokenizer_config.json");
+  if (value.is_null()) return std::nullopt;
+  return value.is_object() ? string_field(value, "content", "", "tokenizer_config.json")
+                           : string_field(config, key, "", "tokenizer_config.json");
 }
 
 }  // namespace
@@ -154,7 +164,7 @@ void Tokenizer::Parts::read_config(const json& config) {
         add_token(added_token_from(entry, id_from_key(key, kDecoder), kDecoder));
     bos = special_from(config, "bos_token");
     eos = special_from(config, "eos_token");
-    named_pad = special_from(config, "pad_token");
+    read_pad(config);
     // Classes of SentencePiece add it unless told otherwise, as in transformers.
     const std::string type = string_field(config, "tokenizer_class", "", "tokenizer_config.json");
     const bool by_class = type.starts_with("LlamaTokenizer") ||
@@ -165,18 +175,21 @@ void Tokenizer::Parts::read_config(const json& config) {
 }
 
 std::optional<int32_t> Tokenizer::Parts::special_from(const json& config, const char* key) const {
-  const json& value = field_of(config, key, "tokenizer_config.json");
-  if (value.is_null()) return std::nullopt;
-  const std::string token = value.is_object()
-                                ? string_field(value, "content", "", "tokenizer_config.json")
-                                : string_field(config, key, "", "tokenizer_config.json");
-  const auto id = id_of(token);
+  const std::optional<std::string> token = special_name(config, key);
+  if (!token) return std::nullopt;
+  const auto id = id_of(*token);
   if (!id)
     throw DamagedFile(fmt::format(
         "tokenizer_config.json names \"{}\" as {}, but tokenizer.json has no such token; the two "
         "files do not belong together",
-        token, key));
+        *token, key));
   return id;
+}
+
+void Tokenizer::Parts::read_pad(const json& config) {
+  const std::optional<std::string> token = special_name(config, "pad_token");
+  names_pad = token.has_value();
+  if (token) pad = id_of(*token);
 }
 
 void Tokenizer::Parts::fill_token_texts() {
@@ -265,10 +278,8 @@ std::optional<int32_t> Tokenizer::id_of(std::string_view token) const {
 }
 std::optional<int32_t> Tokenizer::bos() const { return parts_->bos; }
 std::optional<int32_t> Tokenizer::eos() const { return parts_->eos; }
-std::optional<int32_t> Tokenizer::named_pad() const { return parts_->named_pad; }
-std::optional<int32_t> Tokenizer::pad() const {
-  return parts_->named_pad ? parts_->named_pad : parts_->eos;
-}
+bool Tokenizer::names_pad() const { return parts_->names_pad; }
+std::optional<int32_t> Tokenizer::pad() const { return parts_->pad; }
 bool Tokenizer::adds_bos() const { return parts_->adds_bos; }
 int64_t Tokenizer::vocab_size() const { return static_cast<int64_t>(parts_->texts.size()); }
 

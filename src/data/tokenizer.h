@@ -37,8 +37,10 @@ class Tokenizer {
   std::string text_of(int32_t id) const;
   std::optional<int32_t> bos() const;
   std::optional<int32_t> eos() const;
-  std::optional<int32_t> pad() const;        // the end-of-text token where the files name none
-  std::optional<int32_t> named_pad() const;  // none where the files name none
+  // Whether the files name a token for padding. One that the vocabulary lacks pads for others,
+  // who add it, and has no id here.
+  bool names_pad() const;
+  std::optional<int32_t> pad() const;
   // Whether its files put the beginning of text before every text.
   bool adds_bos() const;
   // Largest id + 1 over vocabulary and added tokens: the embedding needs at least so many rows.

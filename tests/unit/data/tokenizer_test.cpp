@@ -107,7 +107,7 @@ TEST(Tokenizer, special_tokens_are_one_id_wherever_they_stand) {
   EXPECT_EQ(tokenizer.id_of("absent"), std::nullopt);
   EXPECT_EQ(tokenizer.bos(), kFirstSpecial + 3);
   EXPECT_EQ(tokenizer.eos(), kFirstSpecial);
-  EXPECT_EQ(tokenizer.pad(), kFirstSpecial) << "end of text stands in";
+  EXPECT_FALSE(tokenizer.names_pad());
 }
 
 TEST(Tokenizer, added_tokens_may_lie_above_the_vocabulary) {
@@ -152,6 +152,17 @@ TEST(Tokenizer, the_configuration_may_add_tokens) {
   EXPECT_EQ(tokenizer.pad(), 700);
   EXPECT_EQ(tokenizer.eos(), std::nullopt);
   EXPECT_THROW(Tokenizer::from_json(small_tokenizer_json(), {{"eos_token", "</s>"}}), DamagedFile);
+}
+
+TEST(Tokenizer, a_padding_token_outside_the_vocabulary_is_no_damage) {
+  json config = small_tokenizer_config();
+  for (const json& pad : {json("[PAD]"), json{{"content", "[PAD]"}}}) {
+    config["pad_token"] = pad;
+    const Tokenizer tokenizer = Tokenizer::from_json(small_tokenizer_json(), config);
+    EXPECT_TRUE(tokenizer.names_pad());
+    EXPECT_EQ(tokenizer.pad(), std::nullopt);
+    EXPECT_EQ(tokenizer.vocab_size(), small_tokenizer().vocab_size());
+  }
 }
 
 // The merge "a a" shows where pieces are cut.
