@@ -1,6 +1,7 @@
 #include "base/json.h"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <set>
 #include <vector>
@@ -47,6 +48,8 @@ std::string key_given_twice(std::string_view text) {
 JsonExtent measure_json(std::string_view text) {
   JsonExtent extent;
   int depth = 0;
+  std::array<int64_t, kDeepestJson + 1> open = {};  // members so far, by depth
+  const auto is_counted = [&] { return depth >= 0 && depth <= kDeepestJson; };
   bool quoted = false;
   for (size_t at = 0; at < text.size(); ++at) {
     const char letter = text[at];
@@ -57,10 +60,13 @@ JsonExtent measure_json(std::string_view text) {
       quoted = true;
     } else if (letter == '{' || letter == '[') {
       extent.depth = std::max(extent.depth, ++depth);
+      if (is_counted()) open[static_cast<size_t>(depth)] = 0;
     } else if (letter == '}' || letter == ']') {
       --depth;
     } else if (letter == ':') {
       ++extent.members;
+      if (is_counted())
+        extent.most_members = std::max(extent.most_members, ++open[static_cast<size_t>(depth)]);
     }
   }
   return extent;

@@ -12,10 +12,14 @@ namespace cairn {
 // Deeper than any real file nests. Values are copied, written and compared recursively.
 inline constexpr int kDeepestJson = 200;
 
+// Members of one object that nlohmann::ordered_json takes: it looks for each among all before it.
+inline constexpr int64_t kMostOrderedMembers = 4096;
+
 // What a text will be before it is parsed. Of a text that is not JSON it says nothing.
 struct JsonExtent {
-  int depth = 0;        // how deep objects and arrays nest
-  int64_t members = 0;  // of all objects together, counted as often as they are given
+  int depth = 0;             // how deep objects and arrays nest
+  int64_t members = 0;       // of all objects together, counted as often as they are given
+  int64_t most_members = 0;  // of one object; not of those deeper than kDeepestJson
 };
 JsonExtent measure_json(std::string_view text);
 

@@ -98,16 +98,14 @@ void RecordReader::fail(size_t offset, const std::string& what) const {
       fmt::format("{}, line {}, column {}: {}", path_.string(), line_ + lines, column, what));
 }
 
-// An array begins with [, whatever the file is called.
+// An array begins with [, whatever the file is called. Blanks before it are dropped as they come.
 void RecordReader::detect_layout() {
-  size_t at = position_;
-  do {
-    while (at < buffer_.size() && is_blank(buffer_[at])) ++at;
-  } while (at == buffer_.size() && fill());
-  if (at < buffer_.size() && buffer_[at] == '[') {
+  skip_white_space();
+  if (peek() == '[') {
     layout_ = Layout::array;
-    skip_white_space();
     consume(1);
+  } else {
+    blank_lines_ = line_ - 1;
   }
 }
 
@@ -198,14 +196,22 @@ size_t RecordReader::element_end() {
   }
 }
 
+void RecordReader::check_members(const JsonExtent& extent) const {
+  if (extent.most_members > kMostOrderedMembers)
+    fail(0, fmt::format("an object of the record has more than {} members, the most one may have",
+                        kMostOrderedMembers));
+}
+
 Record RecordReader::parse(std::string_view text, bool whole_line) {
   Record record;
   record.line = line_;
-  if (measure_json(text).depth > kDeepestJson)
+  const JsonExtent extent = measure_json(text);
+  if (extent.depth > kDeepestJson)
     fail(0, fmt::format("the record nests more than {} levels deep", kDeepestJson));
   // The parser would end there and drop the rest.
   if (const size_t nul = text.find('\0'); nul != text.npos)
     fail(nul, "a byte of zero, which no text holds; save the file as UTF-8 text");
+  check_members(extent);
   try {
     record.value = json::parse(text);
   } catch (const json::parse_error& error) {
@@ -219,8 +225,11 @@ Record RecordReader::parse(std::string_view text, bool whole_line) {
   }
   if (record.value.is_string()) {
     const auto& inner_text = record.value.get_ref<const std::string&>();
+    const JsonExtent inner_extent = measure_json(inner_text);
     const bool refused =
-        measure_json(inner_text).depth > kDeepestJson || inner_text.find('\0') != inner_text.npos;
+        inner_extent.depth > kDeepestJson || inner_text.find('\0') != inner_text.npos;
+    // Only of JSON does its extent say anything.
+    if (!refused && json::accept(inner_text)) check_members(inner_extent);
     json inner = refused ? json() : json::parse(inner_text, nullptr, false);
     if (inner.is_object()) {
       record.value = std::move(inner);

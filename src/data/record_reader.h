@@ -11,6 +11,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/json.h"
+
 namespace cairn {
 
 struct Record {
@@ -44,6 +46,7 @@ class RecordReader {
   std::optional<Record> next_element();
   size_t element_end();
   Record parse(std::string_view text, bool whole_line);
+  void check_members(const JsonExtent& extent) const;
   void consume(size_t bytes);
   [[noreturn]] void fail(size_t offset, const std::string& what) const;
 

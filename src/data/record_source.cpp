@@ -1,12 +1,13 @@
 // Records of JSON, of lines of text and of comma-separated values.
 #include "data/record_source.h"
 
-#include <algorithm>
 #include <fstream>
+#include <set>
 #include <utility>
 
 #include "base/bytes.h"
 #include "base/error.h"
+#include "base/json.h"
 #include "data/record_kind.h"
 #include "data/utf8.h"
 #include "files/input_file.h"
@@ -93,10 +94,11 @@ class CsvRecords : public RecordSource {
       throw UserError(
           fmt::format("{} is empty; wanted a line with the names of the columns, then a row a line",
                       path.string()));
-    for (auto column = columns_.begin(); column != columns_.end(); ++column)
-      if (std::find(columns_.begin(), column, *column) != column)
+    std::set<std::string_view> names;
+    for (const std::string& column : columns_)
+      if (!names.insert(column).second)
         throw DamagedFile(fmt::format("{}, line 1: two columns are named {}; rename one",
-                                      path.string(), text_value(*column, file_, 1).dump()));
+                                      path.string(), text_value(column, file_, 1).dump()));
   }
 
   std::optional<Record> next() override {
@@ -114,10 +116,12 @@ class CsvRecords : public RecordSource {
                         "line feeds between double quotes",
                         file_.path().string(), begin, fields.size(), columns_.size()));
       Record record{json::object(), begin, false};
-      // An empty field is no text, as pandas reads it for LLaMA-Factory.
+      // Names differ, so none has to be looked for. An empty field is no text, as pandas reads it
+      // for LLaMA-Factory.
+      auto& members = record.value.get_ref<json::object_t&>();
       for (size_t i = 0; i < fields.size(); ++i)
-        record.value[columns_[i]] =
-            fields[i].empty() ? json(nullptr) : text_value(fields[i], file_, begin);
+        members.emplace_back(
+            columns_[i], fields[i].empty() ? json(nullptr) : text_value(fields[i], file_, begin));
       return record;
     }
   }
@@ -153,6 +157,10 @@ class CsvRecords : public RecordSource {
         if (c != ',' && field.ends_with('\r')) field.pop_back();
         fields.push_back(std::exchange(field, {}));
         if (c != ',') return fields;
+        if (static_cast<int64_t>(fields.size()) == kMostOrderedMembers)
+          throw DamagedFile(
+              fmt::format("{}, line {}: more than {} fields, the most a line may have",
+                          file_.path().string(), begin, kMostOrderedMembers));
         at_start = true;
         continue;
       } else {

@@ -193,7 +193,9 @@ json parse_tools(const std::string& tools) {
 
 json parse_shallow(const std::string& text) {
   // The parser would end at a byte of zero and drop the rest.
-  if (measure_json(text).depth > kDeepestJson || text.find('\0') != text.npos)
+  const JsonExtent extent = measure_json(text);
+  if (extent.depth > kDeepestJson || extent.most_members > kMostOrderedMembers ||
+      text.find('\0') != text.npos)
     return json(json::value_t::discarded);
   return json::parse(text, nullptr, false);
 }

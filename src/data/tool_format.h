@@ -22,7 +22,8 @@ struct FunctionCall {
   nlohmann::ordered_json arguments;
 };
 
-// The value of a JSON text; discarded when it is none, or nests too deep.
+// The value of a JSON text; discarded when it is none, nests too deep, or has an object of more
+// than kMostOrderedMembers.
 nlohmann::ordered_json parse_shallow(const std::string& text);
 
 // By LLaMA-Factory's names ("default" is plain). Throws UserError for a name that is not known.

@@ -25,6 +25,9 @@ TEST(Json, measures_depth_and_members_without_parsing) {
   const JsonExtent extent = measure_json(R"({"a:{": [[1, "x\"]:"], {"b": {}}], "c": null})");
   EXPECT_EQ(extent.depth, 4);
   EXPECT_EQ(extent.members, 3);
+  EXPECT_EQ(extent.most_members, 2);
+  EXPECT_EQ(measure_json(R"([{"a": 1, "b": 2}, {"a": {"b": 1, "c": 2, "d": 3}}])").most_members, 3);
+  EXPECT_EQ(measure_json("]]:{:").most_members, 0) << "no JSON, and nothing written out of bounds";
   EXPECT_EQ(measure_json("").depth, 0);
   EXPECT_EQ(measure_json("\"\\").depth, 0);
 }

@@ -1,6 +1,7 @@
 // Reading records: every shape that people's files come in, and where a broken one broke.
 #include "data/record_reader.h"
 
+#include "support/resident_size.h"
 #include "unit/data/data_folder.h"
 
 namespace cairn::test {
@@ -127,6 +128,39 @@ TEST_F(RecordReaderTest, nothing_behind_a_byte_of_zero_is_dropped) {
   expect_says(damage("[{\"n\":1}, {\"n\":2 \0}]"s), "a byte of zero");
   // Inside a string that holds a record.
   expect_says(message_of<UserError>([&] { read(R"("{\"n\":1}\u0000{\"n\":2}")"); }), "string");
+}
+
+TEST_F(RecordReaderTest, blanks_before_the_first_record_are_dropped_as_they_come) {
+  constexpr int64_t kBlanks = 96 << 20;
+  const auto path = folder_ / "blank.json";
+  {
+    std::ofstream file(path, std::ios::binary);
+    for (int64_t i = 0; i < kBlanks >> 20; ++i) file << std::string(1 << 20, '\n');
+    file << "{\"n\": 1}";
+  }
+  if (!testing::reset_resident_peak()) GTEST_SKIP() << "the kernel measures no new peak here";
+  const int64_t before = testing::read_resident_size()->now_bytes;
+  RecordReader reader(path);
+  EXPECT_EQ(reader.next()->line, kBlanks + 1);
+  EXPECT_EQ(reader.blank_lines(), kBlanks);
+  EXPECT_LT(testing::read_resident_size()->peak_bytes - before, kBlanks / 4);
+}
+
+TEST_F(RecordReaderTest, an_object_of_very_many_members_is_refused_before_it_is_parsed) {
+  const auto object = [](int64_t members, std::string_view quote) {
+    std::string text = "{";
+    for (int64_t i = 0; i < members; ++i)
+      text += fmt::format("{}{}n{}{}: 1", i == 0 ? "" : ", ", quote, i, quote);
+    return text + "}";
+  };
+  const std::string plain = "\"", escaped = "\\\"";
+  EXPECT_EQ(read(object(4096, plain)).front().value.size(), 4096u);
+  EXPECT_EQ(read("\"" + object(4096, escaped) + "\"").front().value.size(), 4096u);
+  // Half a million members would take minutes to parse.
+  for (const std::string& many :
+       {object(500'000, plain), "[{\"n\": " + object(500'000, plain) + "}]",
+        "\"" + object(500'000, escaped) + "\""})
+    expect_says(damage(many), ": an object of the record has more than 4096 members");
 }
 
 TEST_F(RecordReaderTest, records_that_are_no_objects_and_files_that_are_no_text_are_refused) {

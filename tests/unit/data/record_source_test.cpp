@@ -46,6 +46,19 @@ TEST_F(RecordSourceTest, a_torn_line_of_values_is_named_with_its_place) {
   expect_says(message_of<UserError>([&] { read("a.csv", ""); }), "names of the columns");
 }
 
+TEST_F(RecordSourceTest, columns_are_bounded) {
+  const auto line = [](int64_t columns) {
+    std::string text;
+    for (int64_t i = 0; i < columns; ++i) text += fmt::format("{}c{}", i == 0 ? "" : ",", i);
+    return text + "\n";
+  };
+  EXPECT_EQ(read("a.csv", line(4096) + line(4096)).size(), 1u);
+  expect_says(message_of<DamagedFile>([&] { read("a.csv", line(1'000'000)); }),
+              "a.csv, line 1: more than 4096 fields");
+  expect_says(message_of<DamagedFile>([&] { read("a.csv", "a,b\n" + line(1'000'000)); }),
+              "a.csv, line 2: more than 4096 fields");
+}
+
 TEST_F(RecordSourceTest, packed_files_under_a_name_of_text_are_named) {
   expect_says(message_of<UserError>([&] { read("a.txt", "PK\x03\x04"); }), "a zip archive");
   expect_says(message_of<UserError>([&] { read("a.txt", "\xFF\xFEh\0"); }), "UTF-16");
