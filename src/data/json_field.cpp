@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "base/error.h"
+#include "data/utf8.h"
 
 namespace cairn {
 
@@ -47,6 +48,15 @@ std::string string_field(const json& object, const char* key, std::string_view a
     throw DamagedFile(fmt::format("{}: `{}` should be a string, but is a JSON {}", where, key,
                                   value.type_name()));
   return value.get<std::string>();
+}
+
+std::string character_field(const json& object, const char* key, std::string_view absent,
+                            std::string_view where) {
+  std::string value = string_field(object, key, absent, where);
+  if (value.empty() || first_code_point(value).bytes != value.size())
+    throw DamagedFile(fmt::format("{}: `{}` should be one character, but has {} bytes", where, key,
+                                  value.size()));
+  return value;
 }
 
 const json& list_field(const json& object, const char* key, std::string_view where) {

@@ -16,6 +16,9 @@ const nlohmann::json& field_of(const nlohmann::json& object, const char* key,
 bool bool_field(const nlohmann::json& object, const char* key, bool absent, std::string_view where);
 std::string string_field(const nlohmann::json& object, const char* key, std::string_view absent,
                          std::string_view where);
+// A string of one character.
+std::string character_field(const nlohmann::json& object, const char* key, std::string_view absent,
+                            std::string_view where);
 // A list, which must be there.
 const nlohmann::json& list_field(const nlohmann::json& object, const char* key,
                                  std::string_view where);

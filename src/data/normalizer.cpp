@@ -20,6 +20,7 @@ namespace {
 using nlohmann::json;
 
 constexpr const char* kWhere = "tokenizer.json: normalizer";
+constexpr const char* kReplace = "Replace";
 
 struct Form {
   const char* type;
@@ -72,6 +73,7 @@ std::string replaced_literal(const std::string& text, const std::string& literal
   size_t from = 0;
   for (size_t at = text.find(literal); at != text.npos; at = text.find(literal, from)) {
     result.append(text, from, at - from).append(content);
+    check_growth(text.size(), result.size(), kReplace);
     from = at + literal.size();
   }
   return result.append(text, from, text.npos);
@@ -83,12 +85,23 @@ std::string replaced_matches(const std::string& text, const Regex& regex,
   size_t from = 0;
   regex.for_each_match(text, [&](size_t begin, size_t end) {
     result.append(text, from, begin - from).append(content);
+    check_growth(text.size(), result.size(), kReplace);
     from = end;
   });
   return result.append(text, from, text.npos);
 }
 
 }  // namespace
+
+void check_growth(size_t bytes, size_t grown_bytes, std::string_view part) {
+  // The most that a normal form with spaces as U+2581 makes of a byte is 13; a text may be short.
+  constexpr size_t kMostGrowth = 16, kMostOfNothing = size_t{64} << 10;
+  if (grown_bytes / kMostGrowth > bytes + kMostOfNothing / kMostGrowth)
+    throw DamagedFile(fmt::format(
+        "tokenizer.json: {} makes {} bytes of a text of {}, more than any real one; is it the "
+        "tokenizer.json of a model?",
+        part, grown_bytes, bytes));
+}
 
 std::function<std::string(std::string)> make_replacement(TextPattern pattern, std::string content) {
   if (pattern.is_regex) {
@@ -139,7 +152,10 @@ void Normalizer::add(const json& description) {
 
 std::string Normalizer::normalize(std::string_view text) const {
   std::string normal(text);
-  for (const Step& step : steps_) normal = step(std::move(normal));
+  for (const Step& step : steps_) {
+    normal = step(std::move(normal));
+    check_growth(text.size(), normal.size(), "normalizer");
+  }
   return normal;
 }
 

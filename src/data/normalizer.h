@@ -27,7 +27,10 @@ class Normalizer {
   std::vector<Step> steps_;  // applied in order
 };
 
-// Every match of the pattern replaced by `content`.
+// Throws DamagedFile when `part` of a tokenizer.json makes more of a text than any real one does.
+void check_growth(size_t bytes, size_t grown_bytes, std::string_view part);
+
+// Every match of the pattern replaced by `content`. Throws as check_growth does.
 std::function<std::string(std::string)> make_replacement(TextPattern pattern, std::string content);
 
 }  // namespace cairn

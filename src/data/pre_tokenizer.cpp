@@ -164,7 +164,7 @@ std::unique_ptr<Step> make_words() {
 template <class Step>
 std::unique_ptr<Step> make_metaspace(const json& description) {
   auto step = std::make_unique<MetaspaceStep<Step>>();
-  step->mark = string_field(description, "replacement", "\u2581", kWhere);
+  step->mark = character_field(description, "replacement", "\u2581", kWhere);
   step->splits = bool_field(description, "split", true, kWhere);
   // Older files say add_prefix_space instead.
   const bool prefix = bool_field(description, "add_prefix_space", true, kWhere);

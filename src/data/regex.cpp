@@ -73,7 +73,9 @@ std::string to_pcre(std::string_view oniguruma_pattern) {
       continue;
     }
     const char escaped = oniguruma_pattern[++i];
-    if (escaped == 's')
+    if (escaped == 'C')
+      refuse_pattern(oniguruma_pattern, "\\C");
+    else if (escaped == 's')
       pcre += R"(\p{White_Space})";
     else if (escaped == 'S')
       pcre += R"(\P{White_Space})";
@@ -103,10 +105,11 @@ Regex::Regex(std::string_view pattern) : compiled_(std::make_unique<Compiled>())
   pcre2_set_newline(context.get(), PCRE2_NEWLINE_LF);
   int code = 0;
   PCRE2_SIZE offset = 0;
-  // As in Ruby's syntax, ^ and $ mean the ends of a line.
-  compiled_->code =
-      pcre2_compile(reinterpret_cast<PCRE2_SPTR>(pcre.data()), pcre.size(),
-                    PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE, &code, &offset, context.get());
+  // As in Ruby's syntax, ^ and $ mean the ends of a line. A match never begins or ends inside of a
+  // character, as texts are not checked again.
+  compiled_->code = pcre2_compile(reinterpret_cast<PCRE2_SPTR>(pcre.data()), pcre.size(),
+                                  PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C,
+                                  &code, &offset, context.get());
   if (compiled_->code == nullptr)
     throw UserError(fmt::format("the tokenizer's pattern `{}` cannot be compiled: {} at offset {}",
                                 pattern, message_of(code), offset));

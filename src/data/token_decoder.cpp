@@ -3,6 +3,7 @@
 
 #include <charconv>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <optional>
 
 #include "base/error.h"
@@ -111,7 +112,7 @@ void TokenDecoder::add(const json& description) {
     const bool prepends =
         string_field(description, "prepend_scheme", "always", kWhere) != "never" &&
         bool_field(description, "add_prefix_space", true, kWhere);
-    TextPattern mark = {false, string_field(description, "replacement", "\u2581", kWhere)};
+    TextPattern mark = {false, character_field(description, "replacement", "\u2581", kWhere)};
     steps_.emplace_back([prepends, replace = make_replacement(std::move(mark), " ")](
                             std::vector<std::string>& tokens) {
       for (std::string& token : tokens) token = replace(std::move(token));
@@ -127,7 +128,16 @@ void TokenDecoder::add(const json& description) {
 }
 
 std::string TokenDecoder::decode(std::vector<std::string> tokens) const {
-  for (const Step& step : steps_) step(tokens);
+  const auto bytes_of = [&] {
+    return std::accumulate(
+        tokens.begin(), tokens.end(), size_t{0},
+        [](size_t bytes, const std::string& token) { return bytes + token.size(); });
+  };
+  const size_t bytes = bytes_of();
+  for (const Step& step : steps_) {
+    step(tokens);
+    check_growth(bytes, bytes_of(), "decoder");
+  }
   fuse(tokens);
   return std::move(tokens.front());
 }

@@ -4,7 +4,9 @@
 
 #include "base/error.h"
 #include "data/json_field.h"
+#include "data/normalizer.h"
 #include "data/regex.h"
+#include "data/token_decoder.h"
 #include "data/tokenizer.h"
 #include "unit/data/data_folder.h"
 #include "unit/data/small_tokenizer.h"
@@ -67,6 +69,13 @@ TEST(TokenizerDamage, a_sequence_has_its_list) {
   }
 }
 
+TEST(TokenizerDamage, the_mark_of_a_space_is_one_character) {
+  for (const char* part : {"pre_tokenizer", "decoder"})
+    for (const char* mark : {"", "  ", "\u2581\u2581"})
+      expect_says(damage_of_step(part, {{"type", "Metaspace"}, {"replacement", mark}}),
+                  "`replacement` should be one character");
+}
+
 TEST(TokenizerDamage, a_pattern_is_a_string_or_a_regex) {
   const json patterns[] = {nullptr,         json::object(), "x",
                            {{"Glob", "x"}}, {{"Regex", 3}}, {{"String", "x"}, {"Regex", "x"}}};
@@ -87,6 +96,10 @@ TEST(TokenizerDamage, patterns_that_pcre2_would_take_otherwise_are_refused_by_na
   expect_says(refusal_of("[[ab][cd]]"), "a class inside of a class");
   expect_says(refusal_of("(?m).+"), "(?m)");
   expect_says(refusal_of("(?im-x:.+)"), "(?m)");
+  // One byte in PCRE2, a control character in Oniguruma.
+  expect_says(refusal_of("x\\C-a"), "has \\C, which is not built");
+  expect_says(refusal_of("[\\C]"), "has \\C, which is not built");
+  EXPECT_EQ(to_pcre("\\\\C"), "\\\\C") << "a backslash, then a C";
   expect_says(refusal_of("[\\W]"), "\\W inside of a class");
   expect_says(refusal_of("[\\H]"), "\\H inside of a class");
   for (const char* same :
@@ -94,6 +107,29 @@ TEST(TokenizerDamage, patterns_that_pcre2_would_take_otherwise_are_refused_by_na
     EXPECT_EQ(to_pcre(same), same);
   EXPECT_EQ(to_pcre("[[:alpha:]\\h]"), "[[:alpha:]0-9a-fA-F]");
   EXPECT_EQ(to_pcre("\\H\\v"), "[^0-9a-fA-F]\\x0B");
+}
+
+TEST(TokenizerDamage, steps_that_double_a_text_again_and_again_are_refused) {
+  const auto sequence = [](const char* list, const json& pattern) {
+    json steps = json::array();
+    for (int i = 0; i < 60; ++i)
+      steps.push_back({{"type", "Replace"}, {"pattern", pattern}, {"content", "xx"}});
+    return json{{"type", "Sequence"}, {list, steps}};
+  };
+  for (const json& pattern : {json{{"String", "x"}}, json{{"Regex", "x"}}}) {
+    json description = small_tokenizer_json();
+    description["normalizer"] = sequence("normalizers", pattern);
+    const Tokenizer growing = Tokenizer::from_json(description, nullptr);
+    EXPECT_EQ(growing.encode("y"), Ids{'y'});
+    expect_says(message_of<DamagedFile>([&] { growing.encode("x"); }),
+                "tokenizer.json: normalizer");
+    const TokenDecoder decoder(sequence("decoders", pattern));
+    expect_says(message_of<DamagedFile>([&] { decoder.decode({"x"}); }), "tokenizer.json: decoder");
+  }
+  // One step alone, of every letter of a long text.
+  const auto replace = make_replacement({false, "x"}, std::string(1'000'000, 'y'));
+  expect_says(message_of<DamagedFile>([&] { replace(std::string(1'000'000, 'x')); }), "Replace");
+  EXPECT_EQ(make_replacement({false, " "}, "\u2581")(std::string(100'000, ' ')).size(), 300'000u);
 }
 
 }  // namespace
