@@ -1,13 +1,16 @@
-// The nearest template by the markers of the tokenizer's own.
+// The nearest template by the markers of the tokenizer's own, and its end of text in model files.
 #include "train/chosen_template.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace cairn {
 namespace {
+
+using nlohmann::json;
 
 // A template whose markers the tokenizer's own chat template has.
 std::string nearest_template(const TokenizerFiles& files) {
@@ -22,6 +25,12 @@ std::string nearest_template(const TokenizerFiles& files) {
   for (const auto& [mark, name] : kMarks)
     if (text.find(mark) != text.npos) return name;
   return "";
+}
+
+// One id, or a list of them; nothing of any other kind.
+json listed_ids(const json& ids) {
+  if (ids.is_array()) return ids;
+  return ids.is_number_integer() ? json::array({ids}) : json::array();
 }
 
 }  // namespace
@@ -47,6 +56,20 @@ std::optional<std::string> missing_markers_remark(const ChatTemplate& chat_templ
   if (missing.empty()) return std::nullopt;
   return fmt::format("the tokenizer has no single token for {} of template '{}'",
                      fmt::join(missing, " "), chat_template.name());
+}
+
+void save_end_of_text(const ChatTemplate& chat_template, const Tokenizer& tokenizer,
+                      ModelFiles& files) {
+  const std::optional<int32_t> trained = chat_template.end_of_text(tokenizer);
+  if (!trained || trained == tokenizer.eos()) return;
+  files.tokenizer_config["eos_token"] = tokenizer.text_of(*trained);
+  files.config["eos_token_id"] = *trained;
+  if (!files.generation_config.is_object()) return;
+  json& ids = files.generation_config["eos_token_id"];
+  json all = json::array({*trained});
+  for (const json& id : listed_ids(ids))
+    if (id != *trained) all.push_back(id);
+  ids = all.size() == 1 ? all.front() : all;
 }
 
 }  // namespace cairn

@@ -21,4 +21,9 @@ ChatTemplate template_of(const Recipe& recipe, const TokenizerFiles& files,
 std::optional<std::string> missing_markers_remark(const ChatTemplate& chat_template,
                                                   const Tokenizer& tokenizer);
 
+// The end of text that the template trains, in the files that are saved beside a model: whoever
+// loads them must stop there. generation_config.json goes on stopping where it did as well.
+void save_end_of_text(const ChatTemplate& chat_template, const Tokenizer& tokenizer,
+                      ModelFiles& files);
+
 }  // namespace cairn

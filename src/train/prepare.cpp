@@ -243,6 +243,7 @@ PreparedRun prepare_run(const Recipe& recipe, World world) {
   if (recipe.model.rope_scaling)
     run.files.config = stretched_json(*recipe.model.rope_scaling, recipe.data.cutoff_len,
                                       std::move(run.files.config));
+  save_end_of_text(chat_template, tokenizer, run.files);
   return run;
 }
 

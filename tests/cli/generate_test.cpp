@@ -1,4 +1,5 @@
-// The template that a prompt is written in where none is given.
+// The template that a prompt is written in where none is given, and the end of text that a full
+// fine-tune saves for whoever answers with it.
 #include "cli/small_program.h"
 
 namespace cairn::test {
@@ -47,6 +48,25 @@ TEST_F(GenerateProgram, says_which_template_it_takes_for_a_model_without_a_run) 
               "template is not given: \"chatml\" is the nearest to the tokenizer's own");
   expect_note(generate("--model model --template phi4"),
               "the tokenizer has no single token for <|im_sep|> of template 'phi4'");
+}
+
+// A base model that ends texts otherwise than the template ends answers.
+TEST_F(GenerateProgram, a_full_fine_tune_saves_the_end_of_text_that_it_trained) {
+  const int end = 266, base_end = 264;
+  write_tokenizer_config({{"eos_token", "<|endoftext|>"}, {"pad_token", "[PAD]"}});
+  write_file(folder_ / "model/generation_config.json", R"({"eos_token_id": 264})");
+  const std::string full = kOneStep + "finetuning_type=full template=";
+  ASSERT_EQ(cairn(full + "qwen").exit_code, 0);
+  EXPECT_EQ(read("out/tokenizer_config.json")["eos_token"], "<|im_end|>");
+  EXPECT_EQ(read("out/special_tokens_map.json")["eos_token"], "<|im_end|>");
+  EXPECT_EQ(read("out/generation_config.json")["eos_token_id"], (nlohmann::json{end, base_end}));
+  EXPECT_EQ(read("out/config.json")["eos_token_id"], end);
+  expect_note(generate("--model out"), "template is not given: \"qwen\" is what ");
+  // A template that ends answers as the base does leaves the files alone.
+  ASSERT_EQ(cairn(full + "alpaca").exit_code, 0);
+  EXPECT_EQ(read("out/tokenizer_config.json")["eos_token"], "<|endoftext|>");
+  EXPECT_EQ(read("out/generation_config.json")["eos_token_id"], base_end);
+  EXPECT_FALSE(read("out/config.json").contains("eos_token_id"));
 }
 
 }  // namespace
