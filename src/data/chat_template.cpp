@@ -110,11 +110,7 @@ EncodedConversation ChatTemplate::encode(const Conversation& conversation,
   const std::optional<int32_t> eos = efficient_eos(*row_, tokenizer);
   const size_t pairs = turns.size() / 2;
   EncodedConversation encoded;
-  struct Kept {
-    Example example;
-    int64_t prompt = 0;
-  };
-  std::vector<Kept> kept;  // in the order of filling
+  std::vector<Example> kept;  // in the order of filling
   int64_t used = eos ? 1 : 0, wanted = used;
   for (const auto& turn : turns) wanted += static_cast<int64_t>(turn.size());
   for (size_t i = 0; i < pairs && used < options.cutoff_len; ++i) {
@@ -125,19 +121,15 @@ EncodedConversation ChatTemplate::encode(const Conversation& conversation,
         fit_pair({static_cast<int64_t>(prompt.size()), static_cast<int64_t>(response.size())},
                  options.cutoff_len - used);
     used += fit.prompt + fit.response;
-    Kept& part = kept.emplace_back();
-    part.prompt = fit.prompt;
-    append_leading(prompt, fit.prompt, options.train_on_prompt, part.example);
-    append_leading(response, fit.response, !options.mask_history || pair + 1 == pairs,
-                   part.example);
-    if (eos && i > 0 && fit.prompt > 0 && !options.train_on_prompt) part.example.labels[0] = *eos;
+    Example& part = kept.emplace_back();
+    append_leading(prompt, fit.prompt, options.train_on_prompt, part);
+    append_leading(response, fit.response, !options.mask_history || pair + 1 == pairs, part);
+    if (eos && i > 0 && fit.prompt > 0 && !options.train_on_prompt) part.labels[0] = *eos;
   }
   if (options.mask_history) std::reverse(kept.begin(), kept.end());
-  for (const Kept& part : kept) {
-    encoded.turn_ends.push_back(encoded.example.tokens() + part.prompt);
-    append(encoded.example.ids, part.example.ids);
-    append(encoded.example.labels, part.example.labels);
-    encoded.turn_ends.push_back(encoded.example.tokens());
+  for (const Example& part : kept) {
+    append(encoded.example.ids, part.ids);
+    append(encoded.example.labels, part.labels);
   }
   if (eos) {
     encoded.example.ids.push_back(*eos);

@@ -41,7 +41,6 @@ struct EncodeOptions {
 struct EncodedConversation {
   Example example;
   bool truncated = false;
-  std::vector<int64_t> turn_ends = {};  // tokens up to the end of each turn kept
 };
 
 struct TemplateRow;

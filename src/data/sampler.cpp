@@ -161,20 +161,6 @@ Capacity Sampler::capacity(std::span<const ExampleSize> examples) const {
   return capacity;
 }
 
-std::vector<int64_t> Sampler::trained_tokens(std::span<const Example> examples) const {
-  return trained_tokens(sizes_of(examples));
-}
-
-std::vector<int64_t> Sampler::trained_tokens(std::span<const ExampleSize> examples) const {
-  std::vector<int64_t> tokens(static_cast<size_t>(steps_), 0);
-  for (int64_t at = 0; at < steps_ * options_.ranks; ++at)
-    for (const MicroBatch& micro_batch : step(at / options_.ranks, at % options_.ranks))
-      for (int64_t i : micro_batch)
-        tokens[static_cast<size_t>(at / options_.ranks)] +=
-            examples[static_cast<size_t>(i)].trained_labels;
-  return tokens;
-}
-
 Batch make_batch(std::span<const Example> examples, const MicroBatch& micro_batch) {
   if (micro_batch.empty()) {
     static const Example token{.ids = {0}, .labels = {kIgnored}};

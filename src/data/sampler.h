@@ -53,10 +53,6 @@ class Sampler {
   // visits more rows than can be walked, what no micro-batch of these rows can exceed.
   Capacity capacity(std::span<const ExampleSize> examples) const;
   Capacity capacity(std::span<const Example> examples) const;
-  // Labels that train, per step, on all ranks: the divisor of the loss, known before the first
-  // backward.
-  std::vector<int64_t> trained_tokens(std::span<const ExampleSize> examples) const;
-  std::vector<int64_t> trained_tokens(std::span<const Example> examples) const;
 
  private:
   const std::vector<int64_t>& order_of(int64_t epoch) const;

@@ -2,26 +2,11 @@
 #include "train/recipe_key.h"
 
 #include <algorithm>
-#include <numeric>
+
+#include "data/nearest_names.h"
 
 namespace cairn {
 namespace {
-
-// Levenshtein: insertions, deletions and replacements that turn `from` into `to`.
-size_t edit_distance(std::string_view from, std::string_view to) {
-  std::vector<size_t> row(to.size() + 1);
-  std::iota(row.begin(), row.end(), size_t{0});
-  for (size_t i = 0; i < from.size(); ++i) {
-    size_t diagonal = row[0];
-    row[0] = i + 1;
-    for (size_t j = 0; j < to.size(); ++j) {
-      const size_t replaced = diagonal + (from[i] == to[j] ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({replaced, row[j] + 1, row[j + 1] + 1});
-    }
-  }
-  return row[to.size()];
-}
 
 bool is_among(const std::vector<std::string>& words, const Given& given) {
   return given.is_scalar() && std::find(words.begin(), words.end(), given.text) != words.end();
@@ -106,12 +91,9 @@ const RecipeKey* find_recipe_key(std::string_view name) {
 }
 
 std::string_view nearest_recipe_key(std::string_view name) {
-  const std::vector<RecipeKey>& keys = recipe_keys();
-  const auto nearest =
-      std::min_element(keys.begin(), keys.end(), [&](const RecipeKey& a, const RecipeKey& b) {
-        return edit_distance(name, a.name) < edit_distance(name, b.name);
-      });
-  return nearest->name;
+  std::vector<std::string> names;
+  for (const RecipeKey& key : recipe_keys()) names.push_back(key.name);
+  return find_recipe_key(nearest_names(name, names, 1).front())->name;
 }
 
 void throw_wrong_value(std::string_view key, std::string_view expected, const Given& given) {

@@ -38,7 +38,7 @@ struct RecipeKey {
 const std::vector<RecipeKey>& recipe_keys();
 // Null if there is none.
 const RecipeKey* find_recipe_key(std::string_view name);
-// The known key with the least edit distance.
+// The known key with the least edit distance, case aside.
 std::string_view nearest_recipe_key(std::string_view name);
 
 // "lora_rank: wanted an integer of at least 1, got 'x' (my.yaml, line 3)"

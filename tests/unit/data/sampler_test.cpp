@@ -126,17 +126,10 @@ TEST(Sampler, no_batch_exceeds_the_capacity_and_each_extent_is_reached) {
           single_rows(23),
           {.batch_size = 3, .accumulation = 2, .epochs = 2.4, .seed = seed, .shuffle = shuffle});
       Capacity largest;
-      std::vector<int64_t> trained;
-      for (int64_t step = 0; step < sampler.steps(); ++step) {
-        trained.push_back(0);
-        for (const MicroBatch& micro_batch : sampler.step(step)) {
-          const Batch batch = make_batch(examples, micro_batch);
-          largest = elementwise_max(largest, capacity_of(batch));
-          trained.back() += batch.labelled();
-        }
-      }
+      for (int64_t step = 0; step < sampler.steps(); ++step)
+        for (const MicroBatch& micro_batch : sampler.step(step))
+          largest = elementwise_max(largest, capacity_of(make_batch(examples, micro_batch)));
       EXPECT_EQ(sampler.capacity(examples), largest) << "seed " << seed;
-      EXPECT_EQ(sampler.trained_tokens(examples), trained) << "seed " << seed;
     }
 }
 

@@ -40,6 +40,7 @@ void expect_refusals(const std::vector<Refusal>& refusals) {
 TEST(RecipeRefusals, an_unknown_key_is_named_with_the_nearest_one) {
   expect_refusals({{"lora_rnak: 8", {"'lora_rnak'", "'lora_rank'", "r.yaml, line 2"}},
                    {"learning-rate: 1", {"'learning_rate'"}},
+                   {"LORA_RANKS: 1", {"'LORA_RANKS'", "'lora_rank'"}},
                    {"batch_size: 1", {"'batch_size'", "nearest"}}});
   EXPECT_NE(refusal_of("", RecipeFormat::yaml, {"seeed=1"}).find("'seed'"), std::string::npos);
 }
