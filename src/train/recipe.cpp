@@ -44,6 +44,18 @@ void read_key(Recipe& recipe, const std::string& name, const Given& given) {
     recipe.notes.push_back({name, key->why});
 }
 
+// A shell leaves ~ alone behind output_dir=, and in a file nobody else looks at it.
+void expand_home(const std::string& name, Given& given) {
+  constexpr std::string_view kPathKeys[] = {"model_name_or_path", "adapter_name_or_path",
+                                            "dataset_dir",        "tokenized_path",
+                                            "output_dir",         "page_dir",
+                                            "deepspeed",          "resume_from_checkpoint"};
+  const char* home = std::getenv("HOME");
+  if (home && given.is_scalar() && given.text.starts_with("~/") &&
+      std::find(std::begin(kPathKeys), std::end(kPathKeys), name) != std::end(kPathKeys))
+    given.text.replace(0, 1, home);
+}
+
 std::string text_of(const std::filesystem::path& path) {
   // It may come through a pipe, whose length nobody knows.
   constexpr size_t kMostBytes = 4 * kMiB;
@@ -82,7 +94,10 @@ std::string yaml_scalar(const RecipeJson& value) {
 Recipe resolve_keys(GivenKeys keys, const std::filesystem::path& folder) {
   Recipe recipe;
   recipe.folder = folder;
-  for (const auto& [name, given] : keys) read_key(recipe, name, given);
+  for (auto& [name, given] : keys) {
+    expand_home(name, given);
+    read_key(recipe, name, given);
+  }
   apply_deepspeed(recipe, keys);
   resolve_recipe(recipe, keys);
   check_recipe(recipe, keys);

@@ -49,6 +49,18 @@ TEST(Recipe, the_smallest_one_holds_llama_factory_defaults) {
   EXPECT_TRUE(recipe.notes.empty());
 }
 
+TEST(Recipe, a_path_may_begin_in_the_home_folder) {
+  ASSERT_EQ(setenv("HOME", "/home/one", 1), 0);
+  const Recipe recipe = parsed("output_dir: ~/saves\ndataset_dir: ~\nrun_name: ~/x\n",
+                               {"model_name_or_path=~/models/m", "page_dir=x/~/y"});
+  EXPECT_EQ(recipe.output.output_dir, "/home/one/saves");
+  EXPECT_EQ(recipe.model.model_name_or_path, "/home/one/models/m");
+  EXPECT_EQ(recipe.memory.page_dir, "x/~/y");
+  EXPECT_EQ(recipe.data.dataset_dir, parsed("").data.dataset_dir) << "a lone ~ is YAML's null";
+  ASSERT_EQ(unsetenv("HOME"), 0);
+  EXPECT_EQ(parsed("output_dir: ~/saves").output.output_dir, "~/saves");
+}
+
 TEST(Recipe, a_llama_factory_file_is_read_as_it_is) {
   const Recipe recipe = parsed(R"(
 ### method
