@@ -19,20 +19,7 @@
 namespace cairn::test {
 namespace {
 
-constexpr DType kFloats[] = {DType::f32, DType::bf16};
-
-struct Size {
-  int64_t rows, columns;
-};
 constexpr Size kSizes[] = {{0, 8}, {1, 1}, {3, 31}, {67, 513}};
-
-OpCase named(std::string_view name, std::initializer_list<DType> dtypes, Size size) {
-  OpCase op;
-  op.name = name;
-  for (const DType dtype : dtypes) op.name += fmt::format("_{}", name_of(dtype));
-  op.name += fmt::format("_{}x{}", size.rows, size.columns);
-  return op;
-}
 
 OpCase geglu_forward_case(DType gate_dtype, DType up_dtype, DType out_dtype, Size size) {
   OpCase op = named("geglu_forward", {gate_dtype, up_dtype, out_dtype}, size);

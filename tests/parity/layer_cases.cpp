@@ -12,20 +12,7 @@
 namespace cairn::test {
 namespace {
 
-constexpr DType kFloats[] = {DType::f32, DType::bf16};
-
-struct Size {
-  int64_t rows, columns;
-};
 constexpr Size kSizes[] = {{0, 8}, {1, 1}, {3, 31}, {2, 1025}, {67, 513}};
-
-OpCase named(std::string_view name, std::initializer_list<DType> dtypes, Size size) {
-  OpCase op;
-  op.name = name;
-  for (const DType dtype : dtypes) op.name += fmt::format("_{}", name_of(dtype));
-  op.name += fmt::format("_{}x{}", size.rows, size.columns);
-  return op;
-}
 
 OpCase embedding_forward_case(DType table_dtype, DType out_dtype, Size size) {
   OpCase op = named("embedding_forward", {table_dtype, out_dtype}, size);

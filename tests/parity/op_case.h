@@ -2,9 +2,13 @@
 // every operand that is written. Everything else must come back unchanged.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <functional>
+#include <initializer_list>
 #include <ostream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "reference/bounded.h"
@@ -48,6 +52,22 @@ struct OpCase {
     return operands.back();
   }
 };
+
+// What most cases go through.
+inline constexpr DType kFloats[] = {DType::f32, DType::bf16};
+
+struct Size {
+  int64_t rows, columns;
+};
+
+// A case called by its op, storage and size.
+inline OpCase named(std::string_view name, std::initializer_list<DType> dtypes, Size size) {
+  OpCase op;
+  op.name = name;
+  for (const DType dtype : dtypes) op.name += fmt::format("_{}", name_of(dtype));
+  op.name += fmt::format("_{}x{}", size.rows, size.columns);
+  return op;
+}
 
 // How a failure names its case.
 inline void PrintTo(const OpCase& op, std::ostream* out) { *out << op.name; }

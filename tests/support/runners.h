@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "backend/registry.h"
-#include "hwy/targets.h"
+#include "support/only_target.h"
 
 namespace cairn::test {
 
@@ -37,21 +37,12 @@ inline std::vector<std::vector<Runner>> built_runners() {
 class RunnerScope {
  public:
   explicit RunnerScope(const Runner& runner)
-      : backend_(open_backend(runner.device, runner.threads)) {
-    choose(runner.simd_target);
-  }
-  ~RunnerScope() { choose(0); }
-  RunnerScope(const RunnerScope&) = delete;
-  RunnerScope& operator=(const RunnerScope&) = delete;
+      : backend_(open_backend(runner.device, runner.threads)), only_(runner.simd_target) {}
   Backend& backend() { return *backend_; }
 
  private:
-  static void choose(int64_t target) {
-    hwy::SetSupportedTargetsForTest(target);
-    hwy::GetChosenTarget().DeInit();
-  }
-
   std::unique_ptr<Backend> backend_;
+  OnlyTarget only_;
 };
 
 }  // namespace cairn::test

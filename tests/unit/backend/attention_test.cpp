@@ -2,7 +2,7 @@
 // of heads, head sizes, storage, and every instruction set this machine has.
 #include <gtest/gtest.h>
 
-#include "hwy/targets.h"
+#include "support/only_target.h"
 #include "unit/backend/attention_case.h"
 
 namespace cairn::test {
@@ -11,18 +11,6 @@ namespace {
 constexpr DType kStorage[] = {DType::f32, DType::bf16};
 const std::vector<Lengths> kRagged = {{1, 1},   {0, 0},     {63, 63}, {64, 64},
                                       {65, 65}, {129, 129}, {7, 7}};
-
-class OnlyTarget {
- public:
-  explicit OnlyTarget(int64_t target) {
-    hwy::SetSupportedTargetsForTest(target);
-    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-  }
-  ~OnlyTarget() {
-    hwy::SetSupportedTargetsForTest(0);
-    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-  }
-};
 
 TEST(Attention, ragged_segments_and_groups_match_float64) {
   for (DType storage : kStorage)

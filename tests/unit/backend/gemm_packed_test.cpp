@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "backend/cpu/gemm/packed.h"
-#include "hwy/targets.h"
+#include "support/only_target.h"
 #include "unit/backend/gemm_case.h"
 
 namespace cairn::test {
@@ -23,19 +23,6 @@ void expect_right(const GemmCase& spec, int threads = 2) {
 }
 
 constexpr DType kStorage[] = {DType::f32, DType::bf16};
-
-// Restricts run-time dispatch to one instruction set while it lives.
-class OnlyTarget {
- public:
-  explicit OnlyTarget(int64_t target) {
-    hwy::SetSupportedTargetsForTest(target);
-    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-  }
-  ~OnlyTarget() {
-    hwy::SetSupportedTargetsForTest(0);
-    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-  }
-};
 
 std::vector<int64_t> targets() {
   std::vector<int64_t> list = {HWY_SCALAR};

@@ -1,1 +1,0 @@
-#include "numeric/bfloat16.h"
