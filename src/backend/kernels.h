@@ -151,9 +151,8 @@ class Kernels {
   virtual void rms_norm_forward(Stream, ConstView x, ConstView weight, float offset, float epsilon,
                                 View y, View rstd) = 0;
   // d_x += ... (f32); d_weight += ... when given, token by token.
-  virtual int64_t rms_norm_backward_scratch_bytes(int64_t hidden) = 0;
   virtual void rms_norm_backward(Stream, ConstView d_y, ConstView x, ConstView weight, float offset,
-                                 ConstView rstd, View d_x, View d_weight, View scratch) = 0;
+                                 ConstView rstd, View d_x, View d_weight) = 0;
   // Rotates pairs (i, i + rotary / 2) of inout [tokens, heads, head_dim] by the angle of their
   // position: table [positions, rotary / 2, 2] f32 holds cos and sin; what lies beyond the first
   // `rotary` of a head stays. `inverse` turns back.

@@ -31,10 +31,7 @@ void rms_norm_backward(const Exec& exec, ConstView d_y, ConstView x, ConstView w
     check_float("rms_norm_backward", "d_weight", d_weight);
     check_elements("rms_norm_backward", "d_weight", d_weight, x.columns());
   }
-  Tensor scratch = exec.make_scratch("rms norm scratch",
-                                     exec.kernels().rms_norm_backward_scratch_bytes(x.columns()));
-  exec.kernels().rms_norm_backward(exec.stream, d_y, x, weight, offset, rstd, d_x, d_weight,
-                                   scratch.view());
+  exec.kernels().rms_norm_backward(exec.stream, d_y, x, weight, offset, rstd, d_x, d_weight);
 }
 
 }  // namespace cairn::ops

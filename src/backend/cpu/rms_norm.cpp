@@ -106,10 +106,8 @@ void CpuKernels::rms_norm_forward(Stream, ConstView x, ConstView weight, float o
   });
 }
 
-int64_t CpuKernels::rms_norm_backward_scratch_bytes(int64_t) { return 0; }
-
 void CpuKernels::rms_norm_backward(Stream, ConstView d_y, ConstView x, ConstView weight,
-                                   float offset, ConstView rstd, View d_x, View d_weight, View) {
+                                   float offset, ConstView rstd, View d_x, View d_weight) {
   const int64_t tokens = x.rows(), hidden = x.columns();
   for_each_chunk(threads_, tokens, rows_per_chunk(hidden), [&](int64_t begin, int64_t end) {
     HWY_DYNAMIC_DISPATCH(norm_rows_backward)

@@ -82,11 +82,8 @@ void RehearsalKernels::rms_norm_forward(Stream, ConstView x, ConstView weight, f
                                         View rstd) {
   count_bytes(x, weight, y, rstd);
 }
-int64_t RehearsalKernels::rms_norm_backward_scratch_bytes(int64_t hidden) {
-  return target_->rms_norm_backward_scratch_bytes(hidden);
-}
 void RehearsalKernels::rms_norm_backward(Stream, ConstView d_y, ConstView x, ConstView weight,
-                                         float, ConstView rstd, View d_x, View d_weight, View) {
+                                         float, ConstView rstd, View d_x, View d_weight) {
   count_bytes(d_y, x, weight, rstd, d_x, d_x);
   if (d_weight) count_bytes(d_y, x, d_weight, d_weight);
 }

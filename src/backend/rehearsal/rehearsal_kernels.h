@@ -33,9 +33,8 @@ class RehearsalKernels : public Kernels {
   void sum_rows(Stream, ConstView in, View out) override;
   void rms_norm_forward(Stream, ConstView x, ConstView weight, float offset, float epsilon, View y,
                         View rstd) override;
-  int64_t rms_norm_backward_scratch_bytes(int64_t hidden) override;
   void rms_norm_backward(Stream, ConstView d_y, ConstView x, ConstView weight, float offset,
-                         ConstView rstd, View d_x, View d_weight, View scratch) override;
+                         ConstView rstd, View d_x, View d_weight) override;
   void rope(Stream, ConstView positions, ConstView table, bool inverse, View inout) override;
   int64_t attention_scratch_bytes(int64_t head_dim, bool backward) override;
   void attention_forward(Stream, const Attention&, View out, View log_sum_exp,

@@ -18,8 +18,6 @@ TEST(Rehearsal, scratch_sizes_are_those_of_the_target) {
     Kernels &rehearsed = rehearsal->kernels(), &real = cpu->kernels();
     EXPECT_EQ(rehearsed.gemm_scratch_bytes(), real.gemm_scratch_bytes());
     EXPECT_EQ(rehearsed.sum_of_squares_scratch_bytes(), real.sum_of_squares_scratch_bytes());
-    EXPECT_EQ(rehearsed.rms_norm_backward_scratch_bytes(96),
-              real.rms_norm_backward_scratch_bytes(96));
     for (const bool backward : {false, true})
       EXPECT_EQ(rehearsed.attention_scratch_bytes(64, backward),
                 real.attention_scratch_bytes(64, backward));
