@@ -141,9 +141,10 @@ class Kernels {
   // --- layers ---
   // ids [tokens] i32, table [vocab, hidden], out [tokens, hidden] = scale * table[ids].
   virtual void embedding_forward(Stream, ConstView ids, ConstView table, float scale, View out) = 0;
-  // d_table[ids[t]] += scale * d_out[t], in the order of t.
-  virtual void embedding_backward(Stream, ConstView ids, ConstView d_out, float scale,
-                                  View d_table) = 0;
+  // d_table[ids[t]] += scale * d_out[t], in the order of t; a row in bf16 is rounded once, and
+  // order [tokens] i32 is scratch for it. d_table in f32 wants none.
+  virtual void embedding_backward(Stream, ConstView ids, ConstView d_out, float scale, View d_table,
+                                  View order) = 0;
   // out [n] += the sum of in's rows [rows, n], one after the other: the gradient of a bias.
   virtual void sum_rows(Stream, ConstView in, View out) = 0;
   // y = (weight + offset) * (x * rstd), rstd = 1 / sqrt(mean(x^2) + epsilon). x, y [tokens,

@@ -67,7 +67,7 @@ double Model::train_pass(const Pass& pass, const CheckpointPolicy& policy, float
   if (head_waits) head_.backward_vocabulary(pass, waiting, scale);
   pass.close_weights();
   ops::embedding_backward(pass.exec, pass.ids, pass.filled(std::as_const(d)),
-                          embedding_->gradient.view(), embedding_scale(pass));
+                          embedding_->gradient.view(), embedding_scale(pass), pass.capacity.tokens);
   gradients.complete();
   return loss;
 }

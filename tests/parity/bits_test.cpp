@@ -1,9 +1,10 @@
 // Bits that must not depend on the cut of the work: a row's result is its own, whichever rows share
 // the call and wherever a vector happens to begin; and a weight's gradient is the same over one
-// call or two.
+// call or two. And sums that are rounded once, however many terms they have.
 #include <gtest/gtest.h>
 
 #include "ops/cross_entropy.h"
+#include "ops/embedding.h"
 #include "ops/rms_norm.h"
 #include "ops/swiglu.h"
 #include "support/op_run.h"
@@ -108,6 +109,28 @@ TEST(CrossEntropy, a_nan_logit_makes_its_row_nan_and_no_other) {
              ops::cross_entropy(exec, v[0], 1.0f, true, v[1], v[2]);
            });
     for (int64_t row = 0; row < kRows; ++row) EXPECT_EQ(std::isnan(loss.at(row)), row == 3) << row;
+  }
+}
+
+// Beyond 256 a one is less than half a unit in the last place of a bf16.
+TEST(Embedding, a_row_in_bf16_takes_all_its_tokens_before_it_is_rounded) {
+  constexpr int64_t kTokens = 4096;
+  for (const auto& group : built_runners()) {
+    SCOPED_TRACE("on " + group.front().name());
+    RunnerScope scope(group.front());
+    HostTensor ids(DType::i32, {2 * kTokens}), d_out(DType::f32, {2 * kTokens, kColumns});
+    HostTensor d_table(DType::bf16, {3, kColumns});
+    for (int64_t i = 0; i < ids.elements(); ++i) ids.set(i, i % 2 == 0 ? 2 : 1);
+    for (int64_t i = 0; i < d_out.elements(); ++i) d_out.set(i, i / kColumns % 2 == 0 ? 1 : -1);
+    for (int64_t i = 0; i < d_table.elements(); ++i) d_table.set(i, 64);
+    run_op(scope.backend(), {&ids, &d_out, &d_table},
+           [](const Exec& exec, const std::vector<View>& v) {
+             ops::embedding_backward(exec, v[0], v[1], v[2]);
+           });
+    for (int64_t i = 0; i < d_table.elements(); ++i) {
+      constexpr double kWant[] = {64, 64 - kTokens, 64 + kTokens};
+      EXPECT_EQ(d_table.at(i), kWant[i / kColumns]) << i;
+    }
   }
 }
 

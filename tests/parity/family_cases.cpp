@@ -143,15 +143,15 @@ OpCase scaled_embedding_case(DType dtype, Size size) {
   return op;
 }
 
-OpCase scaled_embedding_backward_case(Size size) {
-  OpCase op = named("embedding_scaled_backward", {DType::f32}, size);
+OpCase scaled_embedding_backward_case(DType dtype, Size size) {
+  OpCase op = named("embedding_scaled_backward", {dtype}, size);
   constexpr int64_t kVocab = 5;  // so that tokens repeat
   constexpr float kScale = 59.75f;
   const HostTensor ids = HostTensor(DType::i32, {size.rows}).fill_below(1, kVocab);
   const HostTensor d_out = HostTensor(DType::f32, {size.rows, size.columns}).fill_normal(2);
   op.add("ids", ids);
   op.add("d_out", d_out);
-  op.add("d_table", HostTensor(DType::f32, {kVocab, size.columns}).fill_normal(3))
+  op.add("d_table", HostTensor(dtype, {kVocab, size.columns}).fill_normal(3))
       .expect(
           reference::embedding_backward(ids.values(), d_out.values(), kVocab, size.columns, kScale),
           size.rows, true);
@@ -225,8 +225,8 @@ OpCase bias_case(DType a_dtype, DType bias_dtype, DType c_dtype, int64_t m, int6
 std::vector<OpCase> family_cases() {
   std::vector<OpCase> cases;
   for (const Size size : kSizes) {
-    cases.push_back(scaled_embedding_backward_case(size));
     for (const DType a : kFloats) {
+      cases.push_back(scaled_embedding_backward_case(a, size));
       cases.push_back(softcap_case(a, size));
       cases.push_back(sum_rows_case(a, size));
       cases.push_back(scaled_embedding_case(a, size));

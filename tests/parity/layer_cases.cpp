@@ -30,14 +30,14 @@ OpCase embedding_forward_case(DType table_dtype, DType out_dtype, Size size) {
   return op;
 }
 
-OpCase embedding_backward_case(Size size) {
-  OpCase op = named("embedding_backward", {DType::f32}, size);
+OpCase embedding_backward_case(DType dtype, Size size) {
+  OpCase op = named("embedding_backward", {dtype}, size);
   constexpr int64_t kVocab = 5;  // so that tokens repeat
   const HostTensor ids = HostTensor(DType::i32, {size.rows}).fill_below(1, kVocab);
   const HostTensor d_out = HostTensor(DType::f32, {size.rows, size.columns}).fill_normal(2);
   op.add("ids", ids);
   op.add("d_out", d_out);
-  op.add("d_table", HostTensor(DType::f32, {kVocab, size.columns}).fill_normal(3))
+  op.add("d_table", HostTensor(dtype, {kVocab, size.columns}).fill_normal(3))
       .expect(reference::embedding_backward(ids.values(), d_out.values(), kVocab, size.columns),
               size.rows, true);
   op.call = [](const Exec& exec, const std::vector<View>& v) {
@@ -149,8 +149,8 @@ OpCase swiglu_backward_case(DType gate_dtype, DType up_dtype, Size size) {
 std::vector<OpCase> layer_cases() {
   std::vector<OpCase> cases;
   for (const Size size : kSizes) {
-    cases.push_back(embedding_backward_case(size));
-    for (const DType a : kFloats)
+    for (const DType a : kFloats) {
+      cases.push_back(embedding_backward_case(a, size));
       for (const DType b : kFloats) {
         cases.push_back(embedding_forward_case(a, b, size));
         cases.push_back(rms_norm_backward_case(a, b, true, size));
@@ -161,6 +161,7 @@ std::vector<OpCase> layer_cases() {
           cases.push_back(swiglu_forward_case(a, b, c, size));
         }
       }
+    }
   }
   for (const DType dtype : kFloats)
     for (const bool inverse : {false, true}) {

@@ -28,8 +28,8 @@ class RehearsalKernels : public Kernels {
                    View offset) override;
 
   void embedding_forward(Stream, ConstView ids, ConstView table, float scale, View out) override;
-  void embedding_backward(Stream, ConstView ids, ConstView d_out, float scale,
-                          View d_table) override;
+  void embedding_backward(Stream, ConstView ids, ConstView d_out, float scale, View d_table,
+                          View order) override;
   void sum_rows(Stream, ConstView in, View out) override;
   void rms_norm_forward(Stream, ConstView x, ConstView weight, float offset, float epsilon, View y,
                         View rstd) override;
