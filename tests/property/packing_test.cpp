@@ -20,13 +20,7 @@ GradientRun make_run(uint64_t seed, DType storage) {
   if (seed % 2 == 0) run.spec.lora = LoraSpec();
   run.keep = seed % 3 == 0 ? Keep::input : Keep::everything;
   run.seed = seed;
-  // B of a fresh pair is zero, and with it the gradient of A.
-  run.set_value = [](Parameter& parameter) {
-    if (!parameter.name.ends_with("lora_B.weight")) return;
-    float* values = parameter.value.as<float>();
-    for (int64_t i = 0; i < parameter.elements(); ++i)
-      values[i] = 0.05f * Random(3).normal(static_cast<uint64_t>(i));
-  };
+  run.set_value = fill_second_halves;
   return run;
 }
 

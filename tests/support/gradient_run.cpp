@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/random.h"
 #include "model/loading.h"
 #include "numeric/bfloat16.h"
 #include "ops/moving.h"
@@ -67,6 +68,13 @@ std::vector<float> read_floats(ConstView view) {
   for (size_t i = 0; i < values.size(); ++i)
     values[i] = view.dtype() == DType::f32 ? view.as<float>()[i] : to_float(view.as<bf16>()[i]);
   return values;
+}
+
+void fill_second_halves(Parameter& parameter) {
+  if (!parameter.name.ends_with("lora_B.weight")) return;
+  float* values = parameter.value.as<float>();
+  for (int64_t i = 0; i < parameter.elements(); ++i)
+    values[i] = 0.05f * Random(3).normal(static_cast<uint64_t>(i));
 }
 
 const NamedGradient& GradientResult::of(const std::string& name) const {

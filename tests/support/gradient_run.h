@@ -36,6 +36,10 @@ struct GradientResult {
   const NamedGradient& of(const std::string& name) const;
 };
 
+// A set_value: B of a fresh pair is zero, and with it the gradient of A, so that there would be
+// nothing to compare. For pairs in f32.
+void fill_second_halves(Parameter& parameter);
+
 // The norm of the difference over the norm of `a`.
 double relative_difference(const NamedGradient& a, const NamedGradient& b);
 

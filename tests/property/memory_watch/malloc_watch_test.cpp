@@ -87,10 +87,7 @@ TEST(MallocWatch, counts_nothing_outside_of_the_watch) {
 
 TEST(ResidentSize, follows_what_is_touched) {
   const auto before = read_resident_size();
-  if (!before) {
-    std::puts("no /proc/self/status on this system: nothing to hold");
-    return;
-  }
+  if (!before) GTEST_SKIP() << "no /proc/self/status on this system: nothing to hold";
   constexpr int64_t bytes = 32 * kMebibyte;
   // The kernel folds each thread's count into the process's in batches of some pages.
   constexpr int64_t slack = 1 * kMebibyte;
@@ -104,10 +101,7 @@ TEST(ResidentSize, follows_what_is_touched) {
   const auto after = read_resident_size();
   EXPECT_GE(grown, bytes - slack);
   EXPECT_GE(after->peak_bytes, before->now_bytes + bytes - slack);
-  if (!reset_resident_peak()) {
-    std::puts("the kernel does not let us reset the peak");
-    return;
-  }
+  if (!reset_resident_peak()) GTEST_SKIP() << "the kernel does not let us reset the peak";
   EXPECT_LT(read_resident_size()->peak_bytes, after->peak_bytes);
 }
 
