@@ -11,6 +11,7 @@ namespace cairn {
 
 Generator::Generator(Backend& backend, Arena& arena, const GeneratorSpec& spec)
     : spec_(spec), exec_{backend, arena}, model_(spec.model) {
+  check_saved_beside(model_);
   logits_.resize(static_cast<size_t>(spec.model.config.vocab));
 }
 

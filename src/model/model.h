@@ -131,4 +131,8 @@ class Model {
   std::unique_ptr<StreamedWeights> streamed_;
 };
 
+// Throws UserError if modules_to_save names what no module is. Not Model's own check: a plan looks
+// at a model of fewer blocks, where a module of a later one is missing.
+void check_saved_beside(const Model& model);
+
 }  // namespace cairn

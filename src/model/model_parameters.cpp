@@ -38,19 +38,19 @@ bool is_norm(const Parameter& parameter) {
                                          parameter.name.find("ln") != std::string::npos);
 }
 
-void check_saved_beside(const LoraSpec& lora, const ParameterList& parameters) {
-  for (const std::string& end : lora.modules_to_save)
-    if (std::none_of(parameters.begin(), parameters.end(), [&](const Parameter& parameter) {
+}  // namespace
+
+void check_saved_beside(const Model& model) {
+  if (!model.spec().lora) return;
+  for (const std::string& end : model.spec().lora->modules_to_save)
+    if (std::ranges::none_of(model.parameters(), [&](const Parameter& parameter) {
           return parameter.saved_beside && module_of(parameter.name).ends_with(end);
         }))
       throw UserError(
           fmt::format("additional_target '{}' is no module of this model; give the end of a "
-                      "module's name, such "
-                      "as embed_tokens, lm_head or norm",
+                      "module's name, such as embed_tokens, lm_head or norm",
                       end));
 }
-
-}  // namespace
 
 Model::Model(const ModelSpec& spec) : spec_(spec) {
   const ModelConfig& config = spec_.config;
@@ -80,7 +80,6 @@ Model::Model(const ModelSpec& spec) : spec_(spec) {
   if (embedding_->trainable) embedding_unit_.push_back(embedding_);
   for (Parameter* parameter : {head_.norm.weight, head_.vocabulary.weight})
     if (parameter != embedding_ && parameter->trainable) head_unit_.push_back(parameter);
-  if (spec_.lora) check_saved_beside(*spec_.lora, parameters_);
 }
 
 void Model::declare_head() {

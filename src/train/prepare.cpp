@@ -152,6 +152,7 @@ TrainSpec make_train_spec(const Recipe& recipe, const ModelConfig& config) {
     lora.learning_rate_ratio = recipe.method.loraplus_lr_ratio.value_or(1);
     lora.targets = recipe.method.lora_target;
     spec.model.lora = lora;
+    if (!lora.modules_to_save.empty()) check_saved_beside(Model(spec.model));
   }
   spec.model.precision = recipe.train.trained_precision;
   spec.model.activation = recipe.train.bf16 ? DType::bf16 : DType::f32;
@@ -216,7 +217,9 @@ PreparedRun prepare_run(const Recipe& recipe, World world) {
     run.spec.model.lora = lora;
     run.adapter = open_adapter_weights(folder);
   }
-  check_sources(Model(run.spec.model), *run.files.weights, run.adapter.get());
+  const Model model(run.spec.model);
+  check_saved_beside(model);
+  check_sources(model, *run.files.weights, run.adapter.get());
   if (run.files.tokenizer.is_null())
     throw UserError(
         fmt::format("{} has no tokenizer.json; training on text needs one", run.files.path));

@@ -1,0 +1,48 @@
+// What plan_recipe answers of a recipe, and what it says of it.
+#include "plan/plan.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "unit/plan/small_config.h"
+
+namespace cairn::test {
+namespace {
+
+Plan plan_of(const ModelConfig& config, int64_t budget, const std::vector<std::string>& keys) {
+  std::vector<std::string> all = {"model_name_or_path=m", "bf16=true",
+                                  "per_device_train_batch_size=1", "finetuning_type=lora"};
+  all.insert(all.end(), keys.begin(), keys.end());
+  return plan_recipe(parse_recipe("cutoff_len: 128\n", RecipeFormat::yaml, all), config,
+                     {.threads = 1}, budget, 0);
+}
+
+Plan plan_within(int64_t budget, const std::vector<std::string>& keys) {
+  return plan_of(make_small_config(), budget, keys);
+}
+
+Plan plan_with(const std::vector<std::string>& keys) { return plan_within(INT64_MAX, keys); }
+
+TEST(PlanRecipe, takes_a_module_of_the_last_block_beside_the_pairs_under_every_policy) {
+  const std::vector<std::string> keys = {"lora_target=q_proj,v_proj",
+                                         "additional_target=model.layers.5.mlp.down_proj"};
+  const auto with = [&](const std::string& policy) {
+    std::vector<std::string> all = keys;
+    all.push_back("gradient_checkpointing=" + policy);
+    return all;
+  };
+  const int64_t need = plan_with(with("none")).needed_bytes();
+  EXPECT_TRUE(plan_with(with("selective")).fits());
+  EXPECT_TRUE(plan_within(need - need / 8, with("auto")).fits());
+}
+
+TEST(PlanRecipe, refuses_a_module_that_the_model_has_not) {
+  EXPECT_THROW(
+      plan_with({"lora_target=q_proj,v_proj", "additional_target=model.layers.6.mlp.down_proj"}),
+      UserError);
+}
+
+}  // namespace
+}  // namespace cairn::test
