@@ -70,6 +70,7 @@ class Model {
   ParameterList& parameters() { return parameters_; }
   const ParameterList& parameters() const { return parameters_; }
   Parameter* find(const std::string& name);
+  const LossHead& head() const { return head_; }
   // True if a training pass drops inputs of pairs, and so wants the batch's samples.
   bool drops() const { return spec_.lora && spec_.lora->dropout > 0; }
 

@@ -86,7 +86,7 @@ void Model::declare_head() {
   const ModelConfig& config = spec_.config;
   head_.norm = declare_norm("model.norm", config.hidden);
   head_.softcap = config.logit_softcap;
-  head_.chunk_rows = spec_.loss_chunk > 0 ? spec_.loss_chunk : default_loss_chunk(config.vocab);
+  head_.chunk_rows = spec_.loss_chunk;
   head_.vocabulary.weight = embedding_;
   if (config.tied_embeddings && !spec_.parts_tied_head()) return;
   head_.vocabulary.weight = declare("lm_head.weight", {config.vocab, config.hidden}, true);

@@ -140,10 +140,14 @@ void settle_policy(Plan& plan, const TargetProfile& profile) {
 // head's weight each, so the default stays wherever it fits, and where no chunk helps.
 void settle_loss_chunk(Plan& plan, const TargetProfile& profile) {
   if (plan.recipe.memory.loss_chunk != 0) return;
-  const int64_t rows = round_up(plan.spec.capacity.labelled_rows, kLeastLossChunk);
-  int64_t chunk = std::min(default_loss_chunk(plan.spec.model.config.vocab), rows) / 2;
+  const int64_t rows = plan.spec.capacity.labelled_rows;
+  const Model model(plan.spec.model);
+  const Parameter& vocabulary = *model.head().vocabulary.weight;
+  const int64_t least = least_loss_chunk(vocabulary, rows, true);
+  int64_t chunk =
+      std::min(default_loss_chunk(vocabulary, rows, true), round_up(rows, kLossTile)) / 2;
   int64_t needed = plan.needed_bytes();
-  for (; chunk >= kLeastLossChunk && !plan.fits(); chunk /= 2) {
+  for (; chunk >= least && !plan.fits(); chunk /= 2) {
     Plan smaller = plan;
     smaller.recipe.memory.loss_chunk = smaller.spec.model.loss_chunk = chunk;
     smaller.recipe.memory.checkpointing = plan.asked_checkpointing;

@@ -27,16 +27,25 @@ double sum_on_host(const Exec& exec, ConstView losses) {
 
 }  // namespace
 
-int64_t default_loss_chunk(int64_t vocab) {
-  const int64_t rows = 64 * kMiB / (4 * vocab);
-  return std::max(kLeastLossChunk, rows / 64 * 64);
+int64_t least_loss_chunk(const Parameter& vocabulary, int64_t labelled_rows, bool gradient) {
+  if (!gradient || !vocabulary.trainable || vocabulary.storage == DType::f32) return kLossTile;
+  return std::max(kLossTile, round_up(ceil_div(labelled_rows, kMostRoundedChunks), kLossTile));
+}
+
+int64_t default_loss_chunk(const Parameter& vocabulary, int64_t labelled_rows, bool gradient) {
+  const int64_t rows = 64 * kMiB / (4 * vocabulary.shape[0]);
+  return std::max(least_loss_chunk(vocabulary, labelled_rows, gradient),
+                  rows / kLossTile * kLossTile);
 }
 
 double LossHead::chunks(const Pass& pass, ConstView normed, float scale, View d_normed,
                         bool vocabulary_gradient) const {
   const Exec& exec = pass.exec;
   const int64_t capacity = pass.capacity.labelled_rows;
-  const int64_t chunk = std::max<int64_t>(1, std::min(chunk_rows, capacity));
+  const int64_t asked = chunk_rows > 0
+                            ? chunk_rows
+                            : default_loss_chunk(*vocabulary.weight, capacity, vocabulary_gradient);
+  const int64_t chunk = std::max<int64_t>(1, std::min(asked, capacity));
   Tensor logits =
       exec.make(Account::workspace, "logits", DType::f32, {chunk, vocabulary.weight->shape[0]});
   Tensor row_loss = exec.make(Account::workspace, "row loss", DType::f32, {chunk});

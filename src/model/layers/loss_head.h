@@ -10,7 +10,7 @@ namespace cairn {
 struct LossHead {
   RmsNorm norm;
   Linear vocabulary;       // [vocab, hidden], the embedding's own weight when tied
-  int64_t chunk_rows = 0;  // rows whose logits exist at a time
+  int64_t chunk_rows = 0;  // rows whose logits exist at a time; 0: default_loss_chunk
   float softcap = 0;       // of the logits; 0: none
 
   // The sum over labelled rows of the cross-entropy of `hidden` [tokens, hidden]. With d_hidden
@@ -29,9 +29,13 @@ struct LossHead {
                 bool vocabulary_gradient) const;
 };
 
-// The chunk when nobody chose one: logits of at most 64 MiB, whole tiles of 64 rows. A plan that
-// misses its budget may take a smaller one, down to a tile.
-inline constexpr int64_t kLeastLossChunk = 64;
-int64_t default_loss_chunk(int64_t vocab);
+// The chunk when nobody chose one: logits of at most 64 MiB, whole tiles of 64 rows, but never
+// below the least. A plan that misses its budget may take a smaller one, down to that.
+int64_t default_loss_chunk(const Parameter& vocabulary, int64_t labelled_rows, bool gradient);
+// A tile; with a gradient of the vocabulary that is kept in bf16, which every chunk rounds, no more
+// chunks than kMostRoundedChunks.
+inline constexpr int64_t kLossTile = 64;
+inline constexpr int64_t kMostRoundedChunks = 32;
+int64_t least_loss_chunk(const Parameter& vocabulary, int64_t labelled_rows, bool gradient);
 
 }  // namespace cairn

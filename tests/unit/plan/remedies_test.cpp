@@ -177,5 +177,21 @@ TEST(LossChunk, shrinks_only_where_the_plan_would_not_fit_by_little) {
   EXPECT_EQ(hopeless.recipe.memory.loss_chunk, 0);
 }
 
+// Each chunk rounds a gradient that is kept in bf16 once more.
+TEST(LossChunk, shrinks_no_further_than_rounding_of_the_gradient_allows) {
+  ModelConfig config = make_small_config();
+  config.vocab = 65536;
+  for (const bool rounds : {false, true}) {
+    const Recipe recipe =
+        read({"finetuning_type=full", "cutoff_len=8192", "per_device_train_batch_size=1",
+              rounds ? "trained_precision=mixed" : "trained_precision=f32"});
+    const auto plan_with = [&](int64_t budget) {
+      return plan_recipe(recipe, config, {.threads = 1}, budget, kRuntime);
+    };
+    const Plan tight = plan_with(plan_with(INT64_MAX).needed_bytes() - kMiB);
+    EXPECT_EQ(tight.recipe.memory.loss_chunk, rounds ? 0 : 128);
+  }
+}
+
 }  // namespace
 }  // namespace cairn::test
