@@ -50,20 +50,14 @@ Work rehearse_step(Trainer& trainer, RehearsalBackend& backend, Communicator& ra
 QuantisedWeights quantised_weights(const Model& model) {
   QuantisedWeights sum;
   for (const Parameter& parameter : model.parameters()) {
-    if (parameter.storage != DType::u4) continue;
-    if (parameter.cut.value) {
-      // This rank's.
-      const ParameterMemory& memory = parameter.memory;
-      sum.elements += parameter.cut.share;
-      sum.bytes += memory.value.bytes() + memory.absmax.bytes() +
-                   (parameter.scales.nested ? memory.nested_absmax.bytes() : 0);
-      continue;
-    }
     // Streamed ones lie in the page file.
-    if (parameter.value.bytes() == 0) continue;
-    sum.elements += parameter.elements();
-    sum.bytes += parameter.value.bytes() + parameter.scales.absmax.bytes() +
-                 parameter.scales.nested_absmax.bytes();
+    if (parameter.storage != DType::u4 || parameter.streamed_block >= 0) continue;
+    // A cut one is this rank's share.
+    sum.elements += parameter.cut.value ? parameter.cut.share : parameter.elements();
+    const ParameterMemory& memory = parameter.memory;
+    sum.bytes += memory.value.bytes() + memory.absmax.bytes();
+    // An empty tensor is a scalar, not nothing.
+    if (parameter.scales.nested) sum.bytes += memory.nested_absmax.bytes();
   }
   return sum;
 }

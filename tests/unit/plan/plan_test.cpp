@@ -44,5 +44,23 @@ TEST(PlanRecipe, refuses_a_module_that_the_model_has_not) {
       UserError);
 }
 
+bool says(const Plan& plan, const std::string& words) {
+  return std::ranges::any_of(plan.why, [&](const std::string& sentence) {
+    return sentence.find(words) != std::string::npos;
+  });
+}
+
+TEST(PlanRecipe, counts_the_bytes_of_weights_in_4_bits_and_none_that_stream) {
+  // A scale of 4 bytes for 64 weights; or one byte, and 4 more for 256 of them.
+  const Plan plain = plan_with({"quantization_bit=4", "double_quantization=false"});
+  EXPECT_EQ(plain.rehearsal.quantised.bytes_per_weight(), 0.5 + 4.0 / 64);
+  const Plan nested = plan_with({"quantization_bit=4"});
+  EXPECT_EQ(nested.rehearsal.quantised.bytes_per_weight(), 0.5 + 1.0 / 64 + 4.0 / (64 * 256));
+  EXPECT_TRUE(says(nested, "are held in 4 bits"));
+  const Plan streamed = plan_with({"quantization_bit=4", "weights_place=paged"});
+  EXPECT_EQ(streamed.rehearsal.quantised.elements, 0);
+  EXPECT_FALSE(says(streamed, "are held in 4 bits"));
+}
+
 }  // namespace
 }  // namespace cairn::test
