@@ -26,10 +26,12 @@ Tensor BlockRunner::run(size_t index, Keep keep) {
   const Ledger::Scope scope(pass_.exec.arena.ledger(), block_name(index));
   Saved& saved = saved_[index];
   auto now = std::make_unique<BlockSaved>();
+  const bool stays = keep == Keep::everything || keep == Keep::selected;
+  now->mlp.stays = stays;
   Tensor output = make_rows("output");
   blocks_[index].forward(pass_, pass_.filled(saved.input), *now, pass_.filled(output),
                          keep == Keep::selected ? policy_[index].recomputed : MemberSet());
-  if (keep == Keep::everything || keep == Keep::selected) saved.block = std::move(now);
+  if (stays) saved.block = std::move(now);
   return output;
 }
 

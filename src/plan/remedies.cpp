@@ -48,6 +48,13 @@ Keys use_accumulation(const Recipe& recipe) {
   return keys;
 }
 
+Keys use_mlp_tile(int64_t tokens, const Recipe& recipe) {
+  const int64_t now = recipe.memory.mlp_tile;
+  const int64_t all = recipe.train.per_device_train_batch_size * recipe.data.cutoff_len;
+  if (all <= tokens || (now > 0 && now <= tokens)) return {};
+  return {fmt::format("mlp_tile={}", tokens)};
+}
+
 Keys use_paged_8bit_states(const Recipe& recipe) {
   const OptimizerType optim = recipe.train.optim;
   if (optim == OptimizerType::sgd || optim == OptimizerType::paged_adamw_8bit) return {};
@@ -95,6 +102,9 @@ std::vector<Change> changes_for(const Plan& plan) {
   const auto add = [&](std::function<Keys(const Recipe&)> keys_for, const char* cost) {
     changes.push_back({std::move(keys_for), cost});
   };
+  for (int64_t tokens : {1024, 256})
+    add([tokens](const Recipe& recipe) { return use_mlp_tile(tokens, recipe); },
+        "MLPs take so many tokens at a time, and compute again what a block would have kept");
   constexpr const char* stages[] = {"each rank keeps its share of the optimizer's states",
                                     "and of the gradients", "and of the weights, sent once more"};
   for (int64_t stage = 1; plan.spec.world.size > 1 && stage <= 3; ++stage)

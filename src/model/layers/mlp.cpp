@@ -25,15 +25,15 @@ void for_each_tile(const Pass& pass, int64_t tile_size, const Body& body) {
 
 }  // namespace
 
-int64_t Mlp::tile_of(const Pass& pass) const {
+int64_t Mlp::tile_of(const Pass& pass, const MlpSaved& saved) const {
   const int64_t rows = pass.capacity.tokens;
   if (tile_rows > 0) return std::min(tile_rows, rows);
-  return rows > 2 * kAutoTile ? kAutoTile : rows;
+  return saved.stays ? rows : std::min(kAutoTile, rows);
 }
 
 void Mlp::forward(const Pass& pass, ConstView x, MlpSaved& saved, View y, MemberSet dropped) const {
   const Ledger::Scope scope(pass.exec.arena.ledger(), "mlp");
-  const int64_t tile_size = tile_of(pass);
+  const int64_t tile_size = tile_of(pass, saved);
   if (tile_size == pass.capacity.tokens) return forward_rows(pass, x, saved, y, dropped);
   if (!y) return;  // backward computes each tile again
   for_each_tile(pass, tile_size, [&](const Pass& tile, int64_t first) {
@@ -45,7 +45,7 @@ void Mlp::forward(const Pass& pass, ConstView x, MlpSaved& saved, View y, Member
 
 void Mlp::backward(const Pass& pass, ConstView x, MlpSaved& saved, View d) const {
   const Ledger::Scope scope(pass.exec.arena.ledger(), "mlp");
-  const int64_t tile_size = tile_of(pass);
+  const int64_t tile_size = tile_of(pass, saved);
   if (tile_size == pass.capacity.tokens) return backward_rows(pass, x, saved, d);
   for_each_tile(pass, tile_size, [&](const Pass& tile, int64_t first) {
     MlpSaved of_tile;

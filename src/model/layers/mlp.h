@@ -12,6 +12,9 @@ namespace cairn {
 
 // What forward leaves for backward; T is the capacity in tokens. Nothing, if the MLP is tiled.
 struct MlpSaved {
+  // Set before forward if other blocks run before backward: then tiles would be computed twice for
+  // it alone, and nobody but the recipe asks for that.
+  bool stays = false;
   Tensor rstd;                    // [T, 1] f32
   Tensor normed;                  // [T, hidden], only if gate or up is trained
   Tensor gate;                    // [T, intermediate], before act
@@ -25,7 +28,7 @@ struct Mlp {
   Linear gate, up, down;
   OutputNorm output_norm;
   GateKind gate_kind = GateKind::silu;
-  int64_t tile_rows = 0;  // tokens of a tile; 0: kAutoTile of them, above twice as many
+  int64_t tile_rows = 0;  // tokens of a tile; 0: kAutoTile of them, but all of what stays
   static constexpr int64_t kAutoTile = 4096;
 
   // y [tokens, hidden] = x + norm(mlp(norm(x))); without y the last product is left out, unless a
@@ -37,8 +40,8 @@ struct Mlp {
   void backward(const Pass& pass, ConstView x, MlpSaved& saved, View d) const;
 
  private:
-  // Rows of a tile, all of them if it is not tiled: a function of the shape alone.
-  int64_t tile_of(const Pass& pass) const;
+  // Rows of a tile, all of them if it is not tiled: a function of shape and policy alone.
+  int64_t tile_of(const Pass& pass, const MlpSaved& saved) const;
   void forward_rows(const Pass& pass, ConstView x, MlpSaved& saved, View y,
                     MemberSet dropped) const;
   void backward_rows(const Pass& pass, ConstView x, MlpSaved& saved, View d) const;

@@ -62,5 +62,22 @@ TEST(PlanRecipe, counts_the_bytes_of_weights_in_4_bits_and_none_that_stream) {
   EXPECT_FALSE(says(streamed, "are held in 4 bits"));
 }
 
+TEST(PlanRecipe, needs_more_for_more_tokens_under_every_policy) {
+  ModelConfig config = make_small_config();
+  config.intermediate = 2048;
+  config.num_layers = 2;
+  for (const char* policy : {"none", "selective", "block", "every:2", "nested", "offload"}) {
+    int64_t before = 0;
+    for (int64_t tokens : {4095, 4096, 4097, 6000, 8192, 8193, 8200, 12288, 12289}) {
+      const int64_t need = plan_of(config, INT64_MAX,
+                                   {fmt::format("cutoff_len={}", tokens),
+                                    fmt::format("gradient_checkpointing={}", policy)})
+                               .needed_bytes();
+      EXPECT_GE(need, before) << policy << " of " << tokens;
+      before = need;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace cairn::test

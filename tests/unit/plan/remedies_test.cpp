@@ -120,6 +120,34 @@ TEST(Remedies, states_are_coded_before_a_full_fine_tune_is_given_up) {
   EXPECT_EQ(remedy->keys, "optim=paged_adamw_8bit");
 }
 
+// Where the block is computed again anyway, tiles cost next to nothing; a cut sample is lost.
+TEST(Remedies, an_mlp_is_tiled_before_states_are_coded_or_samples_cut) {
+  ModelConfig config = make_small_config();
+  config.intermediate = 4096;
+  const std::vector<std::string> keys = {"finetuning_type=lora", "cutoff_len=4096",
+                                         "per_device_train_batch_size=1",
+                                         "gradient_checkpointing=auto"};
+  std::vector<std::string> tiled = keys;
+  tiled.push_back("mlp_tile=1024");
+  const auto plan_with = [&](const Recipe& recipe, int64_t budget) {
+    return plan_recipe(recipe, config, {.threads = 1}, budget, kRuntime);
+  };
+  const auto leanest = [&](const Recipe& recipe) { return plan_with(recipe, 1).needed_bytes(); };
+  const int64_t budget = leanest(read(tiled));
+  ASSERT_LT(budget, leanest(read(keys)));
+  const auto remedy = find_remedy(plan_with(read(keys), budget), [&](const Recipe& changed) {
+    return plan_with(changed, budget);
+  });
+  ASSERT_TRUE(remedy);
+  EXPECT_EQ(remedy->keys, "mlp_tile=1024");
+  tiled.insert(tiled.end(), {"mlp_tile=256", "cutoff_len=256"});
+  const auto none = find_remedy(plan_with(read(tiled), 1000), [&](const Recipe& changed) {
+    EXPECT_EQ(changed.memory.mlp_tile, 256);
+    return plan_with(changed, 1000);
+  });
+  EXPECT_FALSE(none);
+}
+
 TEST(Remedies, frozen_weights_are_quantised_or_streamed_where_nothing_else_is_left) {
   const std::vector<std::string> keys = {"finetuning_type=lora", "cutoff_len=64",
                                          "per_device_train_batch_size=1"};
