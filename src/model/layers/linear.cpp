@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/bytes.h"
 #include "ops/dropout.h"
 #include "ops/gemm.h"
 #include "ops/moving.h"
@@ -10,8 +11,14 @@
 namespace cairn {
 namespace {
 
-// Rows whose dropped input exists at a time.
-constexpr int64_t kDropoutRows = 512;
+// Rows whose dropped input exists at a time, or more of a long batch: what a piece costs beside its
+// rows, in a plan too, is paid so many times at most.
+constexpr int64_t kDropoutRows = 512, kMostDropoutPieces = 4;
+
+int64_t rows_of_piece(const Pass& pass) {
+  const int64_t rows = pass.capacity.tokens;
+  return std::min(rows, std::max(kDropoutRows, ceil_div(rows, kMostDropoutPieces)));
+}
 
 struct Piece {
   int64_t begin = 0, rows = 0;
@@ -21,7 +28,7 @@ struct Piece {
 // Calls body(piece) for every piece of the capacity; a batch that fills less ends with empty ones.
 template <typename Body>
 void for_each_piece(const Pass& pass, const Dropout& dropout, const Body& body) {
-  const int64_t rows = std::min(kDropoutRows, pass.capacity.tokens);
+  const int64_t rows = rows_of_piece(pass);
   for (int64_t at = 0; at < pass.capacity.tokens; at += rows) {
     Piece piece{.begin = std::min(at, pass.tokens()), .rows = 0, .dropout = dropout};
     piece.rows = std::min(rows, pass.tokens() - piece.begin);
@@ -34,8 +41,7 @@ void for_each_piece(const Pass& pass, const Dropout& dropout, const Body& body) 
 
 // [piece rows, columns] of the workspace.
 Tensor make_piece(const Pass& pass, std::string_view label, DType dtype, int64_t columns) {
-  return pass.exec.make(Account::workspace, label, dtype,
-                        {std::min(kDropoutRows, pass.capacity.tokens), columns});
+  return pass.exec.make(Account::workspace, label, dtype, {rows_of_piece(pass), columns});
 }
 
 }  // namespace

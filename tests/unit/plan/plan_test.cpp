@@ -79,5 +79,13 @@ TEST(PlanRecipe, needs_more_for_more_tokens_under_every_policy) {
   }
 }
 
+TEST(PlanRecipe, asks_for_dropped_inputs_no_oftener_for_more_tokens) {
+  const auto requests = [](const std::string& cutoff) {
+    const Plan plan = plan_with({cutoff, "lora_dropout=0.1", "gradient_checkpointing=none"});
+    return plan.rehearsal.layout.offsets[static_cast<size_t>(Phase::step)].size();
+  };
+  EXPECT_EQ(requests("cutoff_len=16384"), requests("cutoff_len=4096"));
+}
+
 }  // namespace
 }  // namespace cairn::test
