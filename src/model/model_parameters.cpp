@@ -171,6 +171,12 @@ std::vector<Linear> Model::declare_slices(const std::string& module, const Names
   const std::string joined = outs.size() == 3 ? "qkv" : "gate_up";
   const Linear fused = declare_linear(module + joined + "_proj", total, in, false);
   for (int64_t first = 0; int64_t out : outs) {
+    if (fused.weight->storage == DType::u4 && first * in % 2 != 0)
+      throw UserError(
+          fmt::format("'{0}{1}_proj' joins products of {2} columns, the first of {3} rows: in 4 "
+                      "bits the next would begin within a byte; leave it as it is "
+                      "(llm_int8_skip_modules: {1}_proj), or train without quantization_bit",
+                      module, joined, in, first));
     slices.push_back(fused);
     slices.back().first = first;
     slices.back().rows = out;

@@ -87,5 +87,21 @@ TEST(PlanRecipe, asks_for_dropped_inputs_no_oftener_for_more_tokens) {
   EXPECT_EQ(requests("cutoff_len=16384"), requests("cutoff_len=4096"));
 }
 
+TEST(PlanRecipe, refuses_joined_products_that_4_bits_cannot_part) {
+  ModelConfig config = make_small_config();
+  config.fused_projections = true;
+  config.hidden = 33;
+  config.intermediate = 35;
+  try {
+    plan_of(config, INT64_MAX, {"quantization_bit=4"});
+    ADD_FAILURE() << "was planned";
+  } catch (const UserError& error) {
+    EXPECT_NE(std::string(error.what()).find("llm_int8_skip_modules: gate_up_proj"),
+              std::string::npos)
+        << error.what();
+  }
+  plan_of(config, INT64_MAX, {"quantization_bit=4", "llm_int8_skip_modules=[gate_up_proj]"});
+}
+
 }  // namespace
 }  // namespace cairn::test
