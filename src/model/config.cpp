@@ -86,15 +86,23 @@ Number count_parameters(const ModelConfig& config) {
 }
 
 // Beyond any model, and little enough that no product of its sizes and a count of tokens or bytes
-// leaves 64 bits. Counted in double, which none of the sizes can overflow.
+// leaves 64 bits, nor the sum of them over all layers. Counted in double, which none of the sizes
+// can overflow.
 void refuse_more_than_any_model(const ModelConfig& model) {
   constexpr double kMostParameters = 0x1p45;
+  constexpr int64_t kMostWidth = int64_t{1} << 20;
   const auto count = count_parameters<double>(model);
   if (count > kMostParameters)
     throw UserError(fmt::format(
         "config.json describes a model of {:.3g} parameters, where {:.3g} is the most that is "
         "sensible; check hidden_size, intermediate_size, num_attention_heads and vocab_size",
         count, kMostParameters));
+  const int64_t width = std::max({model.hidden, model.intermediate, model.query_width()});
+  if (width > kMostWidth)
+    throw UserError(fmt::format(
+        "config.json describes layers of {} columns, where {} is the most that is sensible; check "
+        "hidden_size, intermediate_size and num_attention_heads times head_dim",
+        width, kMostWidth));
 }
 
 }  // namespace

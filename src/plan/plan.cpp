@@ -116,6 +116,22 @@ void explain(Plan& plan, const TargetProfile& profile) {
         format_bytes(plan.needed_bytes() - plan.budget_bytes), format_bytes(plan.budget_bytes)));
 }
 
+// Beyond any machine, and little enough that their bytes over all layers are counted in 64 bits.
+void check_probabilities(const TrainSpec& spec) {
+  if (spec.model.attention != AttentionKind::materialised) return;
+  constexpr double kMostProbabilities = 0x1p48;
+  for (const Capacity& capacity : {spec.capacity, spec.eval_capacity.value_or(Capacity())}) {
+    const double count = static_cast<double>(capacity.tokens) *
+                         static_cast<double>(spec.model.config.num_heads) *
+                         static_cast<double>(capacity.longest_segment);
+    if (count > kMostProbabilities)
+      throw UserError(fmt::format(
+          "flash_attn: disabled keeps {:.3g} probabilities a layer here, where {:.3g} is the most "
+          "that is sensible; use flash_attn: auto, or lower cutoff_len",
+          count, kMostProbabilities));
+  }
+}
+
 // Puts a policy in the place of auto, prices the members of selective, and rehearses.
 void settle_policy(Plan& plan, const TargetProfile& profile) {
   PolicyChoice& choice = plan.recipe.memory.checkpointing;
@@ -162,6 +178,7 @@ void settle_loss_chunk(Plan& plan, const TargetProfile& profile) {
 
 Plan make_plan(const Recipe& recipe, const TrainSpec& spec, const TargetProfile& profile,
                int64_t budget_bytes, int64_t runtime_bytes) {
+  check_probabilities(spec);
   Plan plan;
   plan.recipe = recipe;
   plan.spec = spec;

@@ -29,8 +29,8 @@ Work work_of(const RehearsalBackend& backend, const Communicator& ranks) {
 // Micro-batches of one shape do the same work, so two tell that of any number of them.
 Work rehearse_step(Trainer& trainer, RehearsalBackend& backend, Communicator& ranks,
                    const Capacity& capacity, int64_t accumulation) {
-  const std::vector<Batch> two(2, make_capacity_batch(capacity));
-  const std::span<const Batch> step(two);
+  const std::vector<Batch> batches(accumulation == 1 ? 1 : 2, make_capacity_batch(capacity));
+  const std::span<const Batch> step(batches);
   const auto measured = [&](std::span<const Batch> micro_batches) {
     backend.reset_work();
     ranks.reset_traffic();

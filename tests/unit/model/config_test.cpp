@@ -44,6 +44,13 @@ TEST(ModelConfig, more_layers_than_any_model_has_are_refused_with_the_bound) {
   expect_refused(small_config(1025), {"'num_hidden_layers' is 1025", "at most 1024"});
 }
 
+TEST(ModelConfig, layers_wider_than_any_models_are_refused) {
+  expect_refused(
+      with(small_config(1),
+           {{"num_attention_heads", 1 << 24}, {"num_key_value_heads", 1}, {"head_dim", 2}}),
+      {"33554432 columns", "num_attention_heads times head_dim"});
+}
+
 TEST(ModelConfig, sizes_whose_product_no_model_has_are_refused_before_it_is_taken) {
   constexpr int64_t kMost = int64_t{1} << 31;
   const json wide = {{"hidden_size", kMost}};

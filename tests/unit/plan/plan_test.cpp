@@ -25,6 +25,7 @@ Plan plan_within(int64_t budget, const std::vector<std::string>& keys) {
 
 Plan plan_with(const std::vector<std::string>& keys) { return plan_within(INT64_MAX, keys); }
 
+// The policies that are priced on models of fewer blocks, which have no such module.
 TEST(PlanRecipe, takes_a_module_of_the_last_block_beside_the_pairs_under_every_policy) {
   const std::vector<std::string> keys = {"lora_target=q_proj,v_proj",
                                          "additional_target=model.layers.5.mlp.down_proj"};
@@ -62,6 +63,7 @@ TEST(PlanRecipe, counts_the_bytes_of_weights_in_4_bits_and_none_that_stream) {
   EXPECT_FALSE(says(streamed, "are held in 4 bits"));
 }
 
+// Longer batches never need less: no tool sets in all of a sudden.
 TEST(PlanRecipe, needs_more_for_more_tokens_under_every_policy) {
   ModelConfig config = make_small_config();
   config.intermediate = 2048;
@@ -79,6 +81,7 @@ TEST(PlanRecipe, needs_more_for_more_tokens_under_every_policy) {
   }
 }
 
+// Else a plan of many tokens would take long, and so would the thin products of a run.
 TEST(PlanRecipe, asks_for_dropped_inputs_no_oftener_for_more_tokens) {
   const auto requests = [](const std::string& cutoff) {
     const Plan plan = plan_with({cutoff, "lora_dropout=0.1", "gradient_checkpointing=none"});
@@ -101,6 +104,11 @@ TEST(PlanRecipe, refuses_joined_products_that_4_bits_cannot_part) {
         << error.what();
   }
   plan_of(config, INT64_MAX, {"quantization_bit=4", "llm_int8_skip_modules=[gate_up_proj]"});
+}
+
+TEST(PlanRecipe, refuses_squares_of_probabilities_beyond_64_bits) {
+  const std::vector<std::string> keys = {"cutoff_len=67108864", "flash_attn=disabled"};
+  EXPECT_THROW(plan_with(keys), UserError);
 }
 
 }  // namespace
