@@ -4,7 +4,6 @@
 
 #include <filesystem>
 #include <fstream>
-#include <iostream>
 #include <sstream>
 
 #include "data/tokenizer.h"
@@ -15,11 +14,12 @@ namespace {
 
 const std::filesystem::path kShared = CAIRN_SOURCE_DIR "/../shared/data/tokenizers";
 
-bool is_absent() {
-  const bool absent = !std::filesystem::exists(kShared);
-  if (absent) std::cout << "skipped: " << kShared << " is absent\n";
-  return absent;
-}
+class TokenizerPublished : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!std::filesystem::exists(kShared)) GTEST_SKIP() << kShared << " is absent";
+  }
+};
 
 std::string contents(const std::filesystem::path& path) {
   std::ostringstream text;
@@ -54,18 +54,13 @@ void expect_every_vector(const std::string& name, int64_t vocabulary) {
   EXPECT_EQ(begin, texts.size()) << "no text is left over";
 }
 
-TEST(TokenizerPublished, gpt2_agrees_on_every_vector) {
-  if (is_absent()) return;
-  expect_every_vector("gpt-2", 50257);
-}
+TEST_F(TokenizerPublished, gpt2_agrees_on_every_vector) { expect_every_vector("gpt-2", 50257); }
 
-TEST(TokenizerPublished, sentencepiece_with_bytes_agrees_on_every_vector) {
-  if (is_absent()) return;
+TEST_F(TokenizerPublished, sentencepiece_with_bytes_agrees_on_every_vector) {
   expect_every_vector("llama-spm", 32000);
 }
 
-TEST(TokenizerPublished, the_tiny_vocabulary_spells_and_reads_back) {
-  if (is_absent()) return;
+TEST_F(TokenizerPublished, the_tiny_vocabulary_spells_and_reads_back) {
   const Tokenizer tokenizer = Tokenizer::from_json(
       nlohmann::json::parse(contents(kShared / "tiny_bpe_tokenizer.json")), nullptr);
   EXPECT_EQ(tokenizer.vocab_size(), 2003);

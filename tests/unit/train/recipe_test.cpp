@@ -160,7 +160,8 @@ TEST(Recipe, switches_for_checkpointing_hold_in_any_order) {
     const std::string off = std::string(key) + ": false\n";
     EXPECT_TRUE(parsed("memory_budget: 1GiB\n" + off).memory.checkpointing.is_auto());
   }
-  const char* paged = R"({"activation_checkpointing": {"cpu_checkpointing": true}})";
+  const char* paged =
+      R"({"activation_checkpointing": {"cpu_checkpointing": true}, "gradient_clipping": "auto"})";
   EXPECT_EQ(parsed("memory_budget: 1GiB\ndeepspeed: " + std::string(paged)).memory.checkpointing,
             offload);
   const Recipe own = parsed("gradient_checkpointing: none\ndeepspeed: " + std::string(paged));
