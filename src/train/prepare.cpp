@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "base/bytes.h"
 #include "base/error.h"
 #include "model/adapter.h"
 #include "model/load_quantised.h"
@@ -186,18 +185,6 @@ TrainSpec make_train_spec(const Recipe& recipe, const ModelConfig& config) {
   spec.capacity =
       make_full_capacity(recipe.train.per_device_train_batch_size, recipe.data.cutoff_len);
   return spec;
-}
-
-int64_t count_eval_batches(const ExampleSet& examples, int64_t batch_size, World world) {
-  return ceil_div(examples.size(), batch_size * world.size);
-}
-
-Batch make_eval_batch(const ExampleSet& examples, int64_t batch_size, int64_t index, World world) {
-  const int64_t begin = (index * world.size + world.rank) * batch_size;
-  MicroBatch indices;
-  for (int64_t i = begin; i < std::min(examples.size(), begin + batch_size); ++i)
-    indices.push_back(i);
-  return make_batch(examples, indices);
 }
 
 PreparedRun prepare_run(const Recipe& recipe, World world) {

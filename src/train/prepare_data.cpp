@@ -1,6 +1,9 @@
-// A recipe's data: its keys as the data room's options, and the tokens that come of them.
+// A recipe's data: its keys as the data room's options, the tokens that come of them, and the
+// batches of an evaluation.
+#include <algorithm>
 #include <filesystem>
 
+#include "base/bytes.h"
 #include "base/error.h"
 #include "train/prepare.h"
 
@@ -64,6 +67,18 @@ TokenizedData prepare_data(const Recipe& recipe, const ChatTemplate& chat_templa
   TokenizedData data = tokenize_data(data_options_of(recipe), chat_template, tokenizer, key);
   if (!folder.empty()) save_tokenized(data, folder, key);
   return data;
+}
+
+int64_t count_eval_batches(const ExampleSet& examples, int64_t batch_size, World world) {
+  return ceil_div(examples.size(), batch_size * world.size);
+}
+
+Batch make_eval_batch(const ExampleSet& examples, int64_t batch_size, int64_t index, World world) {
+  const int64_t begin = (index * world.size + world.rank) * batch_size;
+  MicroBatch indices;
+  for (int64_t i = begin; i < std::min(examples.size(), begin + batch_size); ++i)
+    indices.push_back(i);
+  return make_batch(examples, indices);
 }
 
 }  // namespace cairn
