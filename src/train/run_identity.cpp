@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "files/checksum.h"
-#include "model/layers/mlp.h"
 #include "train/prepare.h"
 #include "train/recipe_key.h"
 
@@ -121,9 +120,6 @@ RunIdentity identify(const PreparedRun& run) {
       std::to_string(run.recipe.train.per_device_train_batch_size * run.spec.world.size);
   for (const char* key : kChangeableKeys) identity.changeable[key] = value_of(run.recipe, key);
   for (const char* key : kPlannedKeys) identity.planned[key] = value_of(run.recipe, key);
-  // Of a batch that long some policies tile the MLP, which orders sums.
-  if (run.spec.capacity.tokens > Mlp::kAutoTile)
-    identity.planned["gradient_checkpointing"] = value_of(run.recipe, "gradient_checkpointing");
   if (run.spec.model.lora) {
     add_lora(*run.spec.model.lora, identity);
     // A full fine-tune has its own in the checkpoint.

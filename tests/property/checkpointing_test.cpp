@@ -50,6 +50,27 @@ TEST(Checkpointing, every_policy_gives_the_same_bits_and_touches_activations_alo
   }
 }
 
+// Some policies tile the MLP of a batch as long as this, and some keep it whole.
+TEST(Checkpointing, every_policy_gives_the_same_bits_of_a_long_batch) {
+  const auto backend = open_backend("cpu", 2);
+  for (uint64_t seed : {0, 1, 4, 5}) {
+    SmallRun run = make_small_run(seed);
+    run.spec.model.mlp_tile = run.spec.model.loss_chunk = 0;
+    run.accumulation = 1;
+    run.steps = {make_batches(seed, run.spec.model.config.vocab, 1, 24, 640)};
+    ASSERT_GT(run.steps[0][0].tokens(), Mlp::kAutoTile);
+    run.eval.clear();
+    set_capacity(run);
+    set_policy(run, "none");
+    const RunResult plain = run_small(run, *backend);
+    for (const char* words : {"block", "sqrt", "selective"}) {
+      SCOPED_TRACE(testing::Message() << "seed " << seed << ", " << words);
+      set_policy(run, words);
+      expect_same_bits(plain, run_small(run, *backend));
+    }
+  }
+}
+
 TEST(Checkpointing, each_member_that_selective_drops_comes_back_with_the_same_bits) {
   const auto backend = open_backend("cpu", 2);
   for (uint64_t seed = 0; seed < 3; ++seed) {

@@ -23,6 +23,16 @@ void for_each_tile(const Pass& pass, int64_t tile_size, const Body& body) {
   }
 }
 
+// The gradients of a product's weights are summed by tiles of that size whether or not the rest is
+// tiled: every policy adds the same sums.
+void add_gradients(const Pass& pass, int64_t tile_size, const Linear& linear, ConstView d_y,
+                   ConstView x) {
+  for_each_tile(pass, tile_size, [&](const Pass& tile, int64_t first) {
+    linear.backward_parameters(tile, d_y.view_rows(first, tile.tokens()),
+                               x.view_rows(first, tile.tokens()));
+  });
+}
+
 }  // namespace
 
 int64_t Mlp::tile_of(const Pass& pass, const MlpSaved& saved) const {
@@ -114,12 +124,13 @@ void Mlp::restore(const Pass& pass, ConstView x, MlpSaved& saved) const {
 void Mlp::backward_rows(const Pass& pass, ConstView x, MlpSaved& saved, View d) const {
   const Exec& exec = pass.exec;
   const int64_t intermediate = gate.out();
+  const int64_t rows_of_sum = tile_rows > 0 ? tile_rows : kAutoTile;
   restore(pass, x, saved);
   Tensor d_projected;
   if (output_norm) d_projected = output_norm.backward(pass, saved.normed_output, d);
   const View d_y = output_norm ? pass.filled(d_projected) : d;
   if (down.trains()) {
-    down.backward_parameters(pass, d_y, pass.filled(saved.gated));
+    add_gradients(pass, rows_of_sum, down, d_y, pass.filled(saved.gated));
     saved.gated.reset();
   }
   Tensor d_up = pass.make_gradient("d up", intermediate);
@@ -132,8 +143,8 @@ void Mlp::backward_rows(const Pass& pass, ConstView x, MlpSaved& saved, View d) 
   saved.up.reset();
 
   if (reads_normed_trained()) {
-    gate.backward_parameters(pass, gate_rows, pass.filled(saved.normed));
-    up.backward_parameters(pass, up_rows, pass.filled(saved.normed));
+    add_gradients(pass, rows_of_sum, gate, gate_rows, pass.filled(saved.normed));
+    add_gradients(pass, rows_of_sum, up, up_rows, pass.filled(saved.normed));
     saved.normed.reset();
   }
   Tensor d_normed = pass.make_gradient("d normed", x.columns());
