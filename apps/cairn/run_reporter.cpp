@@ -45,8 +45,8 @@ LossSeries series_of(const nlohmann::json& json) {
   for (const nlohmann::json& point : json.at("points")) state.points.push_back(point_of(point));
   state.low = point_of(json.at("low"));
   state.high = point_of(json.at("high"));
-  state.in_group = json.at("in_group").get<int64_t>();
-  state.group = json.at("group").get<int64_t>();
+  state.in_group = integer_at(json, "in_group");
+  state.group = integer_at(json, "group");
   return LossSeries(std::move(state));
 }
 
@@ -106,9 +106,9 @@ RunReporter::Told RunReporter::told_before(const PreparedRun& run) {
   // A checkpoint of a run that nobody watched has none.
   if (!run.resume || !std::filesystem::exists(run.resume->folder + "/" + kProgress)) return told;
   const nlohmann::json json = read_json_object(run.resume->folder + "/" + kProgress);
-  told.total_tokens = json.at("total_tokens").get<int64_t>();
+  told.total_tokens = integer_at(json, "total_tokens");
   told.loss_since_log = json.at("loss_since_log").get<double>();
-  told.steps_since_log = json.at("steps_since_log").get<int64_t>();
+  told.steps_since_log = integer_at(json, "steps_since_log");
   told.training = series_of(json.at("training"));
   told.evaluation = series_of(json.at("evaluation"));
   return told;

@@ -57,7 +57,7 @@ std::pair<nlohmann::json, std::string> read_manifest_with_sum(const std::string&
   if (checksum_of(manifest.dump()) != said)
     throw DamagedFile(fmt::format("{} was changed: its checksum does not hold.", path));
   if (manifest.value("format", "") != "cairn checkpoint" ||
-      manifest.value("version", int64_t{0}) != kVersion)
+      manifest.value("version", nlohmann::json()) != nlohmann::json(kVersion))
     throw UserError(
         fmt::format("{} is of another version of Cairn: resume with the one that wrote it.", path));
   return {manifest, said};
@@ -65,7 +65,7 @@ std::pair<nlohmann::json, std::string> read_manifest_with_sum(const std::string&
 
 void check_file(const std::string& folder, const nlohmann::json& file) {
   const std::string path = folder + "/" + file.at("name").get<std::string>();
-  const auto wanted = file.at("bytes").get<int64_t>();
+  const int64_t wanted = integer_at(file, "bytes");
   std::error_code error;
   const auto found = fs::file_size(path, error);
   if (error) throw DamagedFile(fmt::format("{} is missing from its checkpoint.", path));

@@ -31,6 +31,13 @@ nlohmann::json read_json_object(const std::string& path) {
   return value;
 }
 
+int64_t integer_at(const nlohmann::json& object, const char* key) {
+  const nlohmann::json& value = object.at(key);
+  if (!value.is_number_integer())
+    throw nlohmann::json::type_error::create(302, std::string(key) + " must be an integer", &value);
+  return value.get<int64_t>();
+}
+
 void write_json(const std::string& path, const nlohmann::json& value) {
   write_text(path, value.dump(2) + "\n");
 }

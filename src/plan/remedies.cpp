@@ -48,10 +48,12 @@ Keys use_accumulation(const Recipe& recipe) {
   return keys;
 }
 
+// Not of a batch of very many tiles: what one takes is little of it by then, and each is rehearsed.
 Keys use_mlp_tile(int64_t tokens, const Recipe& recipe) {
+  constexpr int64_t kMostTiles = 16;
   const int64_t now = recipe.memory.mlp_tile;
   const int64_t all = recipe.train.per_device_train_batch_size * recipe.data.cutoff_len;
-  if (all <= tokens || (now > 0 && now <= tokens)) return {};
+  if (all <= tokens || all > kMostTiles * tokens || (now > 0 && now <= tokens)) return {};
   return {fmt::format("mlp_tile={}", tokens)};
 }
 

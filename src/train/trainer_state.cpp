@@ -29,13 +29,13 @@ TrainerState read_trainer_state(const std::string& folder) {
   const nlohmann::json json = read_json_object(path);
   TrainerState state;
   try {
-    json.at("global_step").get_to(state.step);
-    json.at("max_steps").get_to(state.total_steps);
+    state.step = integer_at(json, "global_step");
+    state.total_steps = integer_at(json, "max_steps");
     json.at("epoch").get_to(state.epoch);
     json.at("seconds").get_to(state.seconds);
-    json.at("optimizer_updates").get_to(state.counts.updates);
+    state.counts.updates = integer_at(json, "optimizer_updates");
     json.at("moved").get_to(state.counts.moved);
-    json.at("trained_tokens").get_to(state.trained_tokens);
+    state.trained_tokens = integer_at(json, "trained_tokens");
     json.at("first_losses").get_to(state.first_losses);
     json.at("last_losses").get_to(state.last_losses);
     json.at("fixed").get_to(state.identity.fixed);

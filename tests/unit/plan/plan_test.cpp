@@ -81,10 +81,12 @@ TEST(PlanRecipe, needs_more_for_more_tokens_under_every_policy) {
   }
 }
 
-// Else a plan of many tokens would take long, and so would the thin products of a run.
+// Else a plan of many tokens would take long, and so would the thin products of a run. An MLP's are
+// as many as its tiles.
 TEST(PlanRecipe, asks_for_dropped_inputs_no_oftener_for_more_tokens) {
   const auto requests = [](const std::string& cutoff) {
-    const Plan plan = plan_with({cutoff, "lora_dropout=0.1", "gradient_checkpointing=none"});
+    const Plan plan = plan_with(
+        {cutoff, "lora_dropout=0.1", "lora_target=q_proj,v_proj", "gradient_checkpointing=none"});
     return plan.rehearsal.layout.offsets[static_cast<size_t>(Phase::step)].size();
   };
   EXPECT_EQ(requests("cutoff_len=16384"), requests("cutoff_len=4096"));
