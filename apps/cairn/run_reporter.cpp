@@ -26,7 +26,7 @@ nlohmann::json to_json(const LossPoint& point) {
 }
 
 LossPoint point_of(const nlohmann::json& json) {
-  return {json.at(0).get<int64_t>(), json.at(1).is_null() ? NAN : json.at(1).get<double>()};
+  return {integer_of(json.at(0)), json.at(1).is_null() ? NAN : json.at(1).get<double>()};
 }
 
 nlohmann::json to_json(const LossSeries& series) {
@@ -45,8 +45,8 @@ LossSeries series_of(const nlohmann::json& json) {
   for (const nlohmann::json& point : json.at("points")) state.points.push_back(point_of(point));
   state.low = point_of(json.at("low"));
   state.high = point_of(json.at("high"));
-  state.in_group = integer_at(json, "in_group");
-  state.group = integer_at(json, "group");
+  state.in_group = integer_of(json.at("in_group"));
+  state.group = integer_of(json.at("group"));
   return LossSeries(std::move(state));
 }
 
@@ -106,9 +106,9 @@ RunReporter::Told RunReporter::told_before(const PreparedRun& run) {
   // A checkpoint of a run that nobody watched has none.
   if (!run.resume || !std::filesystem::exists(run.resume->folder + "/" + kProgress)) return told;
   const nlohmann::json json = read_json_object(run.resume->folder + "/" + kProgress);
-  told.total_tokens = integer_at(json, "total_tokens");
+  told.total_tokens = integer_of(json.at("total_tokens"));
   told.loss_since_log = json.at("loss_since_log").get<double>();
-  told.steps_since_log = integer_at(json, "steps_since_log");
+  told.steps_since_log = integer_of(json.at("steps_since_log"));
   told.training = series_of(json.at("training"));
   told.evaluation = series_of(json.at("evaluation"));
   return told;

@@ -65,7 +65,7 @@ std::pair<nlohmann::json, std::string> read_manifest_with_sum(const std::string&
 
 void check_file(const std::string& folder, const nlohmann::json& file) {
   const std::string path = folder + "/" + file.at("name").get<std::string>();
-  const int64_t wanted = integer_at(file, "bytes");
+  const int64_t wanted = integer_of(file.at("bytes"));
   std::error_code error;
   const auto found = fs::file_size(path, error);
   if (error) throw DamagedFile(fmt::format("{} is missing from its checkpoint.", path));

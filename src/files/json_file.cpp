@@ -31,10 +31,10 @@ nlohmann::json read_json_object(const std::string& path) {
   return value;
 }
 
-int64_t integer_at(const nlohmann::json& object, const char* key) {
-  const nlohmann::json& value = object.at(key);
-  if (!value.is_number_integer())
-    throw nlohmann::json::type_error::create(302, std::string(key) + " must be an integer", &value);
+int64_t integer_of(const nlohmann::json& value) {
+  const bool is_too_large = value.is_number_unsigned() && value.get<uint64_t>() > INT64_MAX;
+  if (!value.is_number_integer() || is_too_large)
+    throw nlohmann::json::type_error::create(302, "wanted an integer, got " + value.dump(), &value);
   return value.get<int64_t>();
 }
 

@@ -12,9 +12,9 @@ namespace cairn {
 // Throws UserError when the file is missing, DamagedFile when it is not one JSON object.
 nlohmann::json read_json_object(const std::string& path);
 
-// The integer under `key`. Throws nlohmann::json::exception where there is none: a fraction, or a
-// number beyond 64 bits, whose conversion is undefined.
-int64_t integer_at(const nlohmann::json& object, const char* key);
+// An integer of 64 bits. Throws nlohmann::json::exception for anything else: get would convert a
+// fraction or a number beyond them, which is undefined.
+int64_t integer_of(const nlohmann::json& value);
 
 // Indented by two, with a newline at the end, atomically.
 void write_json(const std::string& path, const nlohmann::json& value);

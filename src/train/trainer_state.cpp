@@ -29,13 +29,13 @@ TrainerState read_trainer_state(const std::string& folder) {
   const nlohmann::json json = read_json_object(path);
   TrainerState state;
   try {
-    state.step = integer_at(json, "global_step");
-    state.total_steps = integer_at(json, "max_steps");
+    state.step = integer_of(json.at("global_step"));
+    state.total_steps = integer_of(json.at("max_steps"));
     json.at("epoch").get_to(state.epoch);
     json.at("seconds").get_to(state.seconds);
-    state.counts.updates = integer_at(json, "optimizer_updates");
+    state.counts.updates = integer_of(json.at("optimizer_updates"));
     json.at("moved").get_to(state.counts.moved);
-    state.trained_tokens = integer_at(json, "trained_tokens");
+    state.trained_tokens = integer_of(json.at("trained_tokens"));
     json.at("first_losses").get_to(state.first_losses);
     json.at("last_losses").get_to(state.last_losses);
     json.at("fixed").get_to(state.identity.fixed);
